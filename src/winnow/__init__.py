@@ -1,0 +1,43 @@
+"""winnow: reinforcement learning with verifiable rewards that spends rollouts where they teach.
+
+The core asks and tells; it never generates, scores or trains:
+
+    recipe = winnow.recipe("vigor+pods", m=4)
+    step = recipe.begin(prompts=16, budget=winnow.Budget(rollouts=128), seed=0)
+    while not step.done:
+        for prompt, count in step.ask():
+            rewards = ...  # draw and score `count` rollouts of this prompt
+            step.tell([prompt] * count, rewards)
+    batch = step.finish()  # rows to train on, their advantages and weights, and an account of the rest
+"""
+
+from winnow import advantage, allocation, curriculum, gating, selection
+from winnow.batch import TrainBatch
+from winnow.budget import Budget, Ledger
+from winnow.recipe import About, Recipe, recipe, register
+from winnow.rollout import Prompt, Rollout, Verdict
+from winnow.step import Requests, Step
+
+from winnow import presets  # noqa: F401  isort: skip  (registers the recipes)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "About",
+    "Budget",
+    "Ledger",
+    "Prompt",
+    "Recipe",
+    "Requests",
+    "Rollout",
+    "Step",
+    "TrainBatch",
+    "Verdict",
+    "advantage",
+    "allocation",
+    "curriculum",
+    "gating",
+    "recipe",
+    "register",
+    "selection",
+]

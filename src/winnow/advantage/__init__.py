@@ -1,0 +1,9 @@
+"""What each rollout is worth: advantages inside a group, and the weight of a group against others."""
+
+from winnow.advantage.base import RULES, Advantage, signal
+from winnow.advantage.centred import centred
+from winnow.advantage.grpo import grpo
+from winnow.advantage.rloo import rloo
+from winnow.advantage.weights import WEIGHT_RULES, group_weights
+
+__all__ = ["RULES", "WEIGHT_RULES", "Advantage", "centred", "group_weights", "grpo", "rloo", "signal"]

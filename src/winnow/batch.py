@@ -1,0 +1,133 @@
+"""From everything a step was told to the rows that train: gate, selection, advantage, weight, in this order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from winnow.advantage import group_weights
+from winnow.budget import Ledger
+from winnow.groups import FloatArray, IntArray
+from winnow.observed import Observed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from winnow.recipe import Recipe
+
+FATES = np.array(["unscorable", "gated", "not selected", "no signal", "trained"])
+UNSCORABLE, GATED, NOT_SELECTED, NO_SIGNAL, TRAINED = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainBatch:
+    """What a step leaves for the update.
+
+    "Row" is the position of a rollout in the order told: 0, 1, 2, ...
+
+    Attributes:
+        rows: sorted int64 (R,) rows kept.
+        prompts: int64 (R,) prompt index of each kept row; it is also its group.
+        advantages: float64 (R,); 0 marks a kept row that teaches nothing.
+        weights: float64 (R,) multipliers of each row's loss: group weight times selection weight.
+        fates: for every row told, one of ``trained``, ``no signal``, ``not selected``, ``gated``, ``unscorable``.
+        kept_rows, kept_tokens: the loss denominator over kept rows (``no signal`` ones included).
+        full_rows, full_tokens: the same over all scorable rows.
+        counts: int64 (P,) rollouts each prompt got.
+        signal: bool (P,) its outcomes differ.
+        reason: why budget is left over, or an empty string.
+        ledger: the account of the step.
+    """
+
+    rows: IntArray
+    prompts: IntArray
+    advantages: FloatArray
+    weights: FloatArray
+    fates: tuple[str, ...]
+    kept_rows: int
+    kept_tokens: int
+    full_rows: int
+    full_tokens: int
+    counts: IntArray
+    signal: npt.NDArray[np.bool_]
+    reason: str
+    ledger: Ledger
+
+
+def funnel(
+    recipe: Recipe,
+    seen: Observed,
+    told: Sequence[npt.NDArray[np.generic]] | None,
+    rng: np.random.Generator,
+    *,
+    waves: int = 1,
+    reason: str = "",
+) -> TrainBatch:
+    """Turn rollouts into a batch.
+
+    Args:
+        recipe: names the gate, the selection, the advantage and the weights.
+        seen: statistics per prompt of the same rollouts.
+        told: prompts, rewards, outcomes and tokens, each (N,); None if nothing was drawn.
+        rng: for random selections and ties.
+        waves: copied into the ledger.
+        reason: copied into the batch.
+
+    The advantage is computed over the kept rows (``stats="kept"``, PODS) or over all admitted rows
+    (``stats="full"``). Rows are removed in a fixed order: unscorable, gate, selection.
+
+    Complexity: O(N log N).
+    """
+    prompts: IntArray = np.zeros(0, np.int64)
+    rewards: FloatArray = np.zeros(0)
+    tokens: IntArray = np.zeros(0, np.int64)
+    if told is not None:
+        prompts, rewards, tokens = told[0], told[1], told[3]  # type: ignore[assignment]
+    fate = np.full(len(prompts), UNSCORABLE)
+    scorable = np.isfinite(rewards)
+    fate[scorable] = GATED
+    admitted = np.flatnonzero(scorable & recipe.admit(seen)[prompts])
+    fate[admitted] = NOT_SELECTED
+    selection = recipe.selection(rewards[admitted], prompts[admitted], rng)
+    rows = admitted[selection.rows]
+    if recipe.stats == "kept":
+        advantages = recipe.advantage(rewards[rows], prompts[rows])
+    else:
+        advantages = recipe.advantage(rewards[admitted], prompts[admitted])[selection.rows]
+    weights = group_weights(prompts[rows], recipe.weight) * selection.weights
+    trained = (advantages != 0) & (weights != 0)
+    fate[rows] = np.where(trained, TRAINED, NO_SIGNAL)
+    numbers = np.bincount(fate, minlength=len(FATES))
+    ledger = Ledger(
+        rollouts=len(prompts),
+        tokens=int(tokens.sum()),
+        scored=int(np.count_nonzero(scorable)),
+        unscorable=int(numbers[UNSCORABLE]),
+        gated=int(numbers[GATED]),
+        discarded=int(numbers[NOT_SELECTED]),
+        selected=len(rows),
+        no_signal=int(numbers[NO_SIGNAL]),
+        trained=int(numbers[TRAINED]),
+        trained_tokens=int(tokens[rows[trained]].sum()),
+        groups=int(np.count_nonzero(seen.told)),
+        no_signal_groups=int(np.count_nonzero((seen.told > 0) & ~seen.signal())),
+        waves=waves,
+    )
+    return TrainBatch(
+        rows=rows,
+        prompts=prompts[rows],
+        advantages=advantages,
+        weights=weights,
+        fates=tuple(FATES[fate].tolist()),
+        kept_rows=len(rows),
+        kept_tokens=int(tokens[rows].sum()),
+        full_rows=ledger.scored,
+        full_tokens=int(tokens[scorable].sum()),
+        counts=seen.told.copy(),
+        signal=seen.signal(),
+        reason=reason,
+        ledger=ledger,
+    )

@@ -1,0 +1,5 @@
+"""Which prompts a step is about."""
+
+from winnow.curriculum.uniform import Uniform
+
+__all__ = ["Uniform"]
