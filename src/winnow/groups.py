@@ -113,9 +113,10 @@ class Groups:
         ``rows`` is an int64 matrix (g, n) of positions, or a slice of g*n consecutive rows. Groups are
         taken by size, so ragged input costs one pass per distinct size, never one per group.
         """
+        if len(self.sizes) == 0:
+            return
         total = int(self.sizes.sum())
-        uniform = len(self.sizes) > 0 and bool((self.sizes == self.sizes[0]).all())
-        if self.rows is None and uniform:
+        if self.rows is None and bool((self.sizes == self.sizes[0]).all()):
             n = int(self.sizes[0])
             stride = n * max(1, BLOCK_ELEMENTS // n)
             for begin in range(0, total, stride):

@@ -103,9 +103,14 @@ class Recipe:
             prompts: their number, or the prompts themselves (only the number matters here).
             budget: the most to generate; None takes ``n`` rollouts per prompt.
             seed: of every random choice in the step (random selection, random ties).
+
+        Raises:
+            ConfigError: if there is no prompt.
         """
-        count = prompts if isinstance(prompts, int | np.integer) else len(prompts)
-        return Step(self, int(count), budget or Budget(rollouts=count * self.allocation.n), seed)
+        count = int(prompts) if isinstance(prompts, int | np.integer) else len(prompts)
+        if count < 1:
+            raise ConfigError(f"a step over {count} prompts: at least 1 is needed")
+        return Step(self, count, budget or Budget(rollouts=count * self.allocation.n), seed)
 
     def override(self, **changes: Any) -> Recipe:
         """Return a copy with some settings changed.

@@ -73,8 +73,6 @@ class Step:
     """
 
     def __init__(self, recipe: Recipe, prompts: int, budget: Budget, seed: int) -> None:
-        if prompts < 1:
-            raise ConfigError(f"a step over {prompts} prompts: at least 1 is needed")
         self.recipe = recipe
         self.budget = budget
         self.seen = Observed(prompts)

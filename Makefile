@@ -1,0 +1,45 @@
+# Two commands do everything on a fresh machine: `make train` and `make test`.
+# Each sets up .venv from pinned constraints when it is missing or older than its inputs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# uv does not read pip's settings, so a local folder of wheels given to pip is passed on.
+INSTALL := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install -q --python $(BIN)/python -c constraints/cpu.txt
+# torch's threads spin while they wait; with two test workers on two cores that costs most of the time.
+QUIET := OMP_NUM_THREADS=1 GOMP_SPINCOUNT=0
+
+.PHONY: venv train test test-all lint format docs results clean
+
+venv: $(READY)
+
+$(READY): pyproject.toml constraints/cpu.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check uv
+	$(INSTALL) -e '.[dev]'
+	@touch $(READY)
+
+train: $(READY)
+	$(BIN)/winnow train --out runs/default
+
+test: $(READY)
+	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not slow and not gpu"
+
+test-all: $(READY)
+	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not gpu"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY)
+	$(BIN)/python docs/build.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site
