@@ -39,7 +39,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 docs: $(READY)
-	$(BIN)/python docs/build.py
+	$(BIN)/pdoc -d google -o site winnow
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site
