@@ -1,0 +1,111 @@
+"""What happens when a reward function raises."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import deque
+from typing import Literal, get_args
+
+from winnow import errors
+from winnow.reward.base import Item
+from winnow.rollout import Verdict
+
+logger = logging.getLogger("winnow.reward")
+
+Policy = Literal["unscorable", "zero", "raise"]
+
+# The rate is taken over the latest calls and means nothing before a few of them.
+WINDOW = 256
+FEWEST = 8
+
+# A function that fails on every row would otherwise drown the log; counters go on.
+LOGGED = 20
+
+
+class Guard:
+    """Turns exceptions of a reward function into verdicts, and stops when they are the rule.
+
+    One bad completion must not end a long run, and a bug must not hide behind verdicts: so each
+    exception costs one verdict, is logged and counted, and when more than ``limit`` of the latest
+    `WINDOW` items failed (judged from `FEWEST` items on) the run stops with the first traceback.
+
+    Args:
+        name: the function's name.
+        policy: ``unscorable`` (left out of every statistic), ``zero`` (score and outcome 0) or
+            ``raise`` (stop at the first).
+        limit: the highest share of failures allowed, in [0, 1].
+
+    Raises:
+        ConfigError: if ``policy`` or ``limit`` is none of these.
+    """
+
+    def __init__(self, name: str, policy: Policy, limit: float):
+        if policy not in get_args(Policy):
+            raise errors.unknown("value of on_error", policy, get_args(Policy))
+        if not 0.0 <= limit <= 1.0:
+            raise errors.ConfigError(f"max_error_rate must be between 0 and 1, got {limit}")
+        self.name = name
+        self.policy = policy
+        self.limit = limit
+        self.errors = 0
+        self.first = ""
+        self._logged = 0
+        self._latest: deque[bool] = deque(maxlen=WINDOW)
+
+    def passed(self) -> None:
+        """Count an item that was judged."""
+        self._latest.append(False)
+
+    def failed(self, error: Exception, item: Item) -> Verdict:
+        """Count, log and judge an item on which the function raised ``error``.
+
+        Raises:
+            RewardError: under the policy ``raise``.
+        """
+        what = f"{type(error).__name__}: {error}"
+        self.errors += 1
+        self._latest.append(True)
+        self.first = self.first or _format(error)
+        if self.policy == "raise":
+            raise errors.RewardError(f"reward function {self.name} raised {what} on {place(item)}") from error
+        self.warn(f"reward function {self.name} raised {what} on {place(item)}")
+        reason = f"{self.name} raised {what}"
+        return Verdict(None, reason=reason) if self.policy == "unscorable" else Verdict(0.0, 0.0, reason)
+
+    def warn(self, message: str) -> None:
+        """Log a message, the first `LOGGED` times."""
+        self._logged += 1
+        if self._logged <= LOGGED:
+            more = "; further ones are only counted" if self._logged == LOGGED else ""
+            logger.warning("%s%s", message, more)
+
+    def check(self) -> None:
+        """Stop if too many of the latest items failed.
+
+        Raises:
+            RewardError: with the rate, the setting and the first traceback.
+        """
+        failures, seen = sum(self._latest), len(self._latest)
+        if seen >= FEWEST and failures > self.limit * seen:
+            raise errors.RewardError(
+                f"reward function {self.name} raised on {failures} of the latest {seen} completions, more "
+                f"than max_error_rate = {self.limit:g} allows; the first time:\n{self.first}"
+            )
+
+
+def place(item: Item) -> str:
+    """Name the prompt and the rollout of an item."""
+    return f"prompt {item.prompt.id}, rollout {item.rollout or '(no id)'}"
+
+
+def _format(error: Exception) -> str:
+    trace = error.__traceback__
+    # The frames of winnow say nothing about the user's function.
+    while trace is not None and trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.replace("\\", "/").endswith(("winnow/reward/call.py", "winnow/reward/function.py"))

@@ -1,0 +1,63 @@
+import pytest
+
+from winnow.reward.extract import boxed, last_number, marker, whole
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [
+        ("so it is 12.", "12"),
+        ("1,2,3", "3"),
+        ("that is $1,250.00 in all.", "1,250.00"),
+        ("1,2500", "2500"),
+        ("x = -5", "-5"),
+        ("x=−5", "−5"),
+        ("12-5", "5"),
+        ("(3)-5", "5"),
+        ("wait...5", "5"),
+        ("about -.5", "-.5"),
+        ("half, so 1/2 of it", "1/2"),
+        ("item x5 of 7km", "7"),
+        ("no number", None),
+        ("", None),
+    ],
+)
+def test_last_number(completion, answer):
+    assert last_number(completion) == answer
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [
+        (r"\boxed{4} no, \boxed{9}", "9"),
+        (r"\boxed{\frac{1}{2}}.", r"\frac{1}{2}"),
+        (r"\boxed{\{1, 2\}}", r"\{1, 2\}"),
+        (r"\boxed {7}", "7"),
+        (r"\fbox{7}", "7"),
+        (r"\boxed{4} then \boxed{58", None),
+        (r"\boxed{}", None),
+        (r"\boxed{\left\{ 1 \right.}", r"\left\{ 1 \right."),
+        ("boxed{3}", None),
+    ],
+)
+def test_boxed_takes_the_last_box_by_counting_braces(completion, answer):
+    assert boxed(completion) == answer
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [
+        ("#### 1\n#### 72\nmore text 5", "72"),
+        ("####72", "72"),
+        ("####\n72", "72"),
+        ("#### ", None),
+        ("72", None),
+    ],
+)
+def test_marker_takes_one_line_after_the_last_marker(completion, answer):
+    assert marker(completion) == answer
+
+
+def test_whole_is_the_stripped_completion():
+    assert whole(" 12 \n") == "12"
+    assert whole(" \n") is None
