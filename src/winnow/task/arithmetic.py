@@ -107,10 +107,10 @@ LEVELS: dict[str, Draw] = {
     "simple_equations/0": simple_equations((1, 1), (1, 20), (1, 20)),
     "simple_equations/1": simple_equations((2, 9), (1, 20), (1, 12)),
     "simple_equations/2": simple_equations((2, 9), (21, 60), (11, 30)),
-    "countdown/0": countdown(1, 9, "+-", (1, 27)),
-    "countdown/1": countdown(10, 29, "+-", (1, 60)),
+    "countdown/0": countdown(10, 60, "+-", (61, 180)),
+    "countdown/1": countdown(1, 9, "+-", (1, 27)),
     "countdown/2": countdown(2, 9, "+-*", (28, 99)),
-    "countdown/3": countdown(10, 60, "+-", (61, 180)),
+    "countdown/3": countdown(10, 29, "+-", (1, 60)),
 }
 """Every level of the default task, by name."""
 

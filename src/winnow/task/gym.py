@@ -71,6 +71,9 @@ def load(name: str, seed: int, options: Mapping[str, Any]) -> Task:
             raise errors.ConfigError(
                 f"the option {key} is {general[key]!r}; it must be a whole number from 1 to {BLOCK // _PATIENCE}"
             )
+    threshold = general["threshold"]
+    if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
+        raise errors.ConfigError(f"the option threshold is {threshold!r}; it must be a number, or None for raw scores")
     compact = name in RENDERERS if general["compact"] is None else general["compact"]
     if compact and name not in RENDERERS:
         raise errors.ConfigError(
@@ -88,7 +91,7 @@ def load(name: str, seed: int, options: Mapping[str, Any]) -> Task:
         name=f"reasoning-gym:{name}",
         train=train,
         test=test,
-        reward=GymReward(name, config, general["threshold"]),
+        reward=GymReward(name, config, threshold),
         fingerprint=fingerprint(train, test),
         notes=notes,
     )

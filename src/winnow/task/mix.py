@@ -105,7 +105,7 @@ def _draw(split: str, size: int, spread: float, seed: int, taken: frozenset[str]
         stream = problems(level, Random(f"mix/{seed}/{split}/{level}"))
         drawn.extend(islice((problem for problem in stream if problem.text not in taken), count))
     Random(f"mix/{seed}/{split}").shuffle(drawn)
-    return [_prompt(f"{split}:{index}", problem) for index, problem in enumerate(drawn)]
+    return [prompt_of(f"{split}:{index}", problem) for index, problem in enumerate(drawn)]
 
 
 def _counts(weights: Mapping[str, float], size: int) -> dict[str, int]:
@@ -118,7 +118,8 @@ def _counts(weights: Mapping[str, float], size: int) -> dict[str, int]:
     return counts
 
 
-def _prompt(name: str, problem: Problem) -> Prompt:
+def prompt_of(name: str, problem: Problem) -> Prompt:
+    """The problem as a prompt with the id ``name``."""
     fields: dict[str, Any] = {"family": problem.family, "level": problem.level}
     if problem.numbers:
         fields |= {"numbers": list(problem.numbers), "target": problem.target}

@@ -1,0 +1,5 @@
+"""``python -m winnow.cli``: the same as ``winnow``."""
+
+from winnow.cli.app import main
+
+main()

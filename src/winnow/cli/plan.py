@@ -1,0 +1,187 @@
+"""``winnow plan``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from winnow.cli import options as o
+
+if TYPE_CHECKING:
+    from winnow.plan import HostSettings
+    from winnow.recipe import Recipe
+    from winnow.train import TrainConfig
+
+SIZES = (2, 4, 8, 16, 32, 64)
+EXAMPLES = (
+    "winnow plan",
+    "winnow plan --recipe pods --n 32 --m 8 --prompts 6 --micro-batch 4 --pass-rate 0.2",
+    "winnow plan --task my.jsonl --model ./my-model --pilot 64",
+    "winnow plan --recipe pods --n 16 --m 4 --processes 4",
+)
+
+
+def plan(
+    recipe: o.Recipe = None,
+    assign: o.Set = None,
+    task: o.Task = None,
+    model: o.Model = None,
+    n: o.N = None,
+    m: o.M = None,
+    prompts: o.Prompts = None,
+    micro_batch: o.MicroBatch = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of the run.", rich_help_panel=o.SIZES)] = None,
+    passes: Annotated[
+        float | None, typer.Option(help="Passes over the data instead of --steps.", rich_help_panel=o.SIZES)
+    ] = None,
+    pass_rate: Annotated[
+        list[float] | None,
+        typer.Option(metavar="SHARE", help="Guessed pass rate of a prompt; may be repeated."),
+    ] = None,
+    pilot: Annotated[
+        int | None, typer.Option(min=1, metavar="PROMPTS", help="Measure pass rates on so many prompts instead.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes or GPUs, for the TRL and verl settings.")] = 1,
+    config: o.Config = None,
+    as_json: o.Json = False,
+) -> None:
+    """Work out a run before it starts: sizes, steps, groups without signal, TRL and verl settings.
+
+    Everything is counted in prompts; each value says where it came from.
+    """
+    from winnow.train import load_config
+
+    given = o.settings(
+        [
+            ("recipe", recipe), ("task", task), ("model", model), ("n", n), ("m", m), ("prompts_per_step", prompts),
+            ("micro_batch", micro_batch), ("steps", steps),
+        ],
+        assign,
+    )  # fmt: skip
+    resolved, provenance = load_config(config, given)
+    facts = work_out(resolved, provenance, passes)
+    facts["signal"] = _signal(resolved, facts["step"]["n"], pass_rate, pilot)
+    facts["hosts"] = _hosts(resolved, facts["step"], processes)
+    if as_json:
+        print(json.dumps(facts))
+    else:
+        from winnow.cli.plan_text import show
+
+        show(facts)
+
+
+def work_out(config: TrainConfig, provenance: dict[str, Any], passes: float | None) -> dict[str, Any]:
+    """Return the sizes of the run, and for each setting they rest on its value and source.
+
+    Raises:
+        ConfigError: sizes contradict each other.
+        DataError: the data does not fill a step.
+    """
+    from winnow.plan import optimizer_steps
+    from winnow.train.prepare import check_recipe, load_task
+
+    recipe = check_recipe(config)
+    step = _step(config, recipe)
+    rows = len(load_task(config).train)
+    per_step = step["updates"]
+    if passes is not None:
+        updates = optimizer_steps(rows, config.prompts_per_step, passes, updates_per_step=per_step)
+        steps: int | None = updates // per_step
+    else:
+        steps = _steps(config, step["rollouts"])
+    run: dict[str, float | None] = {"prompts_in_data": rows, "steps": steps}
+    if steps is not None:
+        run |= {
+            "optimizer_steps": steps * per_step,
+            "rollouts": steps * step["rollouts"],
+            "rows_at_most": steps * step["rows"],
+            "passes_over_the_data": steps * config.prompts_per_step / rows,
+        }
+    sources = {
+        name: {"value": getattr(config, name), "from": _source(name, config, provenance)}
+        for name in (
+            "recipe",
+            "task",
+            "model",
+            "prompts_per_step",
+            "n",
+            "m",
+            "micro_batch",
+            "lr",
+            "epochs",
+            "minibatches",
+        )
+    }
+    sources["n"]["value"], sources["m"]["value"] = recipe.allocation.n, recipe.selection.m
+    return {"settings": sources, "step": step, "run": run}
+
+
+def _step(config: TrainConfig, recipe: Recipe) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from winnow.plan import step_plan
+
+    return asdict(
+        step_plan(
+            config.prompts_per_step,
+            recipe.allocation.n,
+            recipe.selection.m,
+            largest=recipe.allocation.largest,
+            micro_batch=config.micro_batch,
+            epochs=config.epochs,
+            minibatches=config.minibatches,
+        )
+    )
+
+
+def _steps(config: TrainConfig, rollouts: int) -> int | None:
+    limits = config.limits
+    counted = [int(limits["steps"])] if "steps" in limits else []
+    if "rollouts" in limits:
+        counted.append(-(-int(limits["rollouts"]) // rollouts))
+    return min(counted) if counted else None
+
+
+def _source(name: str, config: TrainConfig, provenance: dict[str, Any]) -> str:
+    source = str(provenance.get(name, "default"))
+    return "recipe" if source == "default" and name in ("n", "m") else source
+
+
+def _signal(config: TrainConfig, n: int, rates: list[float] | None, pilot: int | None) -> dict[str, Any]:
+    from winnow.plan import no_signal_share
+
+    sizes = sorted({*SIZES, n})
+    if pilot is not None:
+        from winnow.cli.pilot import measure
+
+        return measure(config, pilot, n)
+    guesses = rates or [0.1, 0.3, 0.5, 0.7, 0.9]
+    shares = [float(no_signal_share(guesses, size).mean()) for size in sizes]
+    return {
+        "from": f"pass rate {', '.join(f'{rate:g}' for rate in guesses)}"
+        + ("" if rates else " (a guess: no --pass-rate)"),
+        "at_n": shares[sizes.index(n)],
+        "by_n": dict(zip(map(str, sizes), shares, strict=True)),
+    }
+
+
+def _hosts(config: TrainConfig, step: dict[str, Any], processes: int) -> dict[str, Any]:
+    from winnow.plan import StepPlan, trl_settings, verl_settings
+
+    sizes = StepPlan(**step)
+    shape: dict[str, Any] = {
+        "minibatches": config.minibatches,
+        "epochs": config.epochs,
+        "micro_batch": config.micro_batch,
+    }
+
+    def plain(found: HostSettings) -> dict[str, Any]:
+        return {"settings": found.settings, "rules": list(found.rules), "changed": list(found.changed)}
+
+    return {
+        "processes": processes,
+        "trl": plain(trl_settings(sizes, processes=processes, **shape)),
+        "verl": plain(verl_settings(sizes, gpus=processes, **shape)),
+    }

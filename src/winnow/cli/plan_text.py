@@ -1,0 +1,75 @@
+"""The facts of ``winnow plan`` as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def show(facts: dict[str, Any]) -> None:
+    """Print settings, sizes of a step and of the run, groups without signal, and the settings of other hosts."""
+    console = Console()
+
+    def block(title: str, rows: Sequence[tuple[str, ...]], note: str = "") -> None:
+        console.print(f"[bold]{title}[/bold]" + (f"  [dim]{note}[/dim]" if note else ""), highlight=False)
+        table = Table.grid(padding=(0, 2))
+        for row in rows:
+            table.add_row(*(f"  {row[0]}", *row[1:]))
+        console.print(table)
+        console.print()
+
+    block(
+        "Settings",
+        [
+            (name, _text(entry["value"], "unset"), f"[dim]{entry['from']}[/dim]")
+            for name, entry in facts["settings"].items()
+        ],
+        "and where each came from",
+    )
+    step, run, signal = facts["step"], facts["run"], facts["signal"]
+    block(
+        "One step",
+        [
+            ("prompts", _text(step["prompts"])),
+            ("rollouts", f"{step['rollouts']:,} = {step['prompts']} prompts x n {step['n']}"),
+            ("trained rows", f"{step['rows']:,} = {step['prompts']} prompts x m {step['m']}, at most"),
+            ("micro-steps", _text(step["micro_steps"], "chosen by the learner")),
+            ("optimiser steps", _text(step["updates"])),
+        ],
+        "n and m are means where the recipe moves rollouts between prompts",
+    )
+    block("The run", [(name.replace("_", " "), _text(value, "until the clock ends it")) for name, value in run.items()])
+    expected = [(f"n = {size}", f"{share:.1%}") for size, share in signal["by_n"].items()]
+    block(f"Groups without signal: {signal['at_n']:.1%} expected", expected, f"from {signal['from']}")
+    if "pass_rates" in signal:
+        most = max(signal["pass_rates"].values())
+        block(
+            "Pass rates in the pilot",
+            [
+                (label, "[blue]" + "█" * round(30 * count / most) + "[/blue]", str(count))
+                for label, count in signal["pass_rates"].items()
+            ],
+            f"{signal['with_signal']} of {signal['prompts']} prompts had signal",
+        )
+    for host, title in (("trl", "TRL GRPOConfig"), ("verl", "verl")):
+        found = facts["hosts"][host]
+        rows = [(name, _text(value)) for name, value in found["settings"].items()]
+        block(title, rows, f"{facts['hosts']['processes']} process(es)")
+        for line in (*found["changed"], *found["rules"]):
+            console.print(f"  [dim]{line}[/dim]", highlight=False)
+        console.print()
+
+
+def _text(value: object, missing: str = "all") -> str:
+    if value is None:
+        return f"[dim]{missing}[/dim]"
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )

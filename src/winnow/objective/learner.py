@@ -1,0 +1,247 @@
+"""The optimiser step: rows in, weights changed, or left exactly as they were."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from winnow.engine.modes import evaluating, without_dropout
+from winnow.errors import ConfigError
+from winnow.objective.config import Objective, Totals
+from winnow.objective.logprobs import completion_logprobs
+from winnow.objective.microbatch import micro_batches
+from winnow.objective.policy_loss import policy_loss
+from winnow.objective.records import Row, UpdateStats
+from winnow.objective.schedule import Schedule
+from winnow.objective.tally import Tally
+
+
+class Learner:
+    """AdamW on the clipped policy loss.
+
+    Rows whose advantage or weight is 0 give no gradient unless there is a divergence term: they stay out of the
+    model and in the denominators. How rows are cut into micro-batches never changes the gradient.
+
+    With ``minibatches`` > 1 each epoch's rows (those without gradient too) are shuffled and cut into that many
+    optimiser steps, and each divides by its own share of the denominator: divisor x (its rows or tokens / those
+    of all rows given). The shares add up to the divisor, so one minibatch is the plain full-batch step.
+
+    Args:
+        model: causal language model, changed in place; parameters with ``requires_grad`` are trained.
+        lr: peak learning rate.
+        weight_decay: AdamW's, on every trained parameter.
+        betas: AdamW's.
+        warmup_steps: optimiser steps of linear warm-up.
+        max_grad_norm: the gradient is scaled down to this norm; infinity never clips.
+        epochs: passes over the rows of one update.
+        minibatches: optimiser steps per epoch.
+        micro_batch: rows per forward pass; None limits padded tokens instead.
+        objective: the loss.
+        temperature: that of the sampler.
+        reference: model the divergence is measured to; the trained model itself means its weights without
+            peft adapters.
+        schedule: shape of the learning rate after warm-up.
+        total_steps: optimiser steps of the run, for ``cosine``.
+        seed: of the shuffling into minibatches.
+
+    Raises:
+        ConfigError: for a setting out of range, a model without trainable parameters, or a divergence
+            without reference.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        lr: float,
+        objective: Objective,
+        temperature: float,
+        weight_decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.99),
+        warmup_steps: int = 0,
+        max_grad_norm: float = 1.0,
+        epochs: int = 1,
+        minibatches: int = 1,
+        micro_batch: int | None = None,
+        reference: Any = None,
+        schedule: Literal["constant", "cosine"] = "constant",
+        total_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        for name, value in (("epochs", epochs), ("minibatches", minibatches), ("micro_batch", micro_batch)):
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}; it must be at least 1")
+        if not temperature > 0:
+            raise ConfigError(f"temperature is {temperature}; training needs the sampler's, which must be > 0")
+        if not max_grad_norm > 0:
+            raise ConfigError(f"max_grad_norm is {max_grad_norm}; it must be > 0 (infinity never clips)")
+        if objective.kl_beta > 0 and reference is None:
+            raise ConfigError(f"kl_beta is {objective.kl_beta}, which needs a reference model, found none")
+        self.model = model
+        self.objective = objective
+        self.schedule = Schedule(lr, warmup_steps, schedule, total_steps)
+        self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        if not self._parameters:
+            raise ConfigError("the model has no parameter with requires_grad; there is nothing to train")
+        # The rate is set before every step; one > 0 here only keeps AdamW from refusing 0.
+        self.optimizer = torch.optim.AdamW(self._parameters, lr=lr, betas=betas, weight_decay=weight_decay)
+        self._max_grad_norm = max_grad_norm
+        self._epochs, self._minibatches, self._micro_batch = epochs, minibatches, micro_batch
+        self._temperature = temperature
+        self._reference = reference
+        self._seed = seed
+        self.updates = 0
+        self.steps = 0
+
+    def update(self, batch: Sequence[Row], totals: Totals) -> UpdateStats:
+        """Train on the rows of one step.
+
+        Args:
+            batch: the kept rows, in any order.
+            totals: what the loss is divided by, see ``Objective.denominator``.
+
+        Returns:
+            Statistics. ``skipped``: no row could train and nothing was touched, optimiser and schedule included.
+            ``nonfinite``: a loss or gradient was not finite; that optimiser step was not taken.
+
+        Raises:
+            ConfigError: when rows can train but ``totals`` counts nothing.
+        """
+        started = time.perf_counter()
+        trainable = [row for row in batch if self._trains(row)]
+        if not trainable:
+            return self._nothing(time.perf_counter() - started)
+        divisor = self.objective.divisor(totals)
+        if not divisor > 0:
+            raise ConfigError(f"{len(trainable)} rows can train but {totals} counts nothing to divide by")
+        tally, norms, loss, nonfinite, taken = Tally(), [], 0.0, False, 0
+        with without_dropout(self.model):
+            for epoch in range(self._epochs):
+                for rows, share in self._shares(batch, epoch):
+                    part, norm = self._gradient(rows, divisor * share, tally)
+                    if norm is None:
+                        continue
+                    loss += part if epoch == 0 else 0.0
+                    if math.isfinite(norm) and math.isfinite(part):
+                        self._step()
+                        norms.append(norm)
+                        taken += 1
+                    else:
+                        nonfinite = True
+                    self.optimizer.zero_grad(set_to_none=True)
+        self.updates += 1
+        sums = tally.read()
+        return UpdateStats(
+            loss=loss,
+            grad_norm=float(np.mean(norms)) if norms else math.nan,
+            lr=self.schedule.at(max(0, self.steps - 1)),
+            clip_fraction=sums["clip_fraction"],
+            ratio_mean=sums["ratio_mean"],
+            ratio_max=sums["ratio_max"],
+            kl=sums["kl"] if self._reference is not None else None,
+            kl_clamped=int(sums["kl_clamped"]),
+            drift=sums["drift"],
+            rows=len(trainable),
+            tokens=sum(len(row.ids) for row in trainable),
+            skipped=False,
+            nonfinite=nonfinite,
+            optimizer_steps=taken,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _trains(self, row: Row) -> bool:
+        live = self.objective.kl_beta > 0 or row.advantage != 0.0
+        return live and row.weight != 0.0 and len(row.ids) > 0
+
+    def _nothing(self, seconds: float) -> UpdateStats:
+        return UpdateStats(
+            loss=0.0,
+            grad_norm=0.0,
+            lr=self.schedule.at(self.steps),
+            clip_fraction=0.0,
+            ratio_mean=1.0,
+            ratio_max=1.0,
+            kl=None,
+            kl_clamped=0,
+            drift=0.0,
+            rows=0,
+            tokens=0,
+            skipped=True,
+            nonfinite=False,
+            optimizer_steps=0,
+            seconds=seconds,
+        )
+
+    def _shares(self, batch: Sequence[Row], epoch: int) -> Iterator[tuple[list[Row], float]]:
+        """Yield the rows of each optimiser step and their share of the divisor; the shares add up to 1."""
+        if self._minibatches == 1:
+            yield list(batch), 1.0
+            return
+        order = np.random.default_rng([self._seed, self.updates, epoch]).permutation(len(batch))
+        by_token = self.objective.aggregation == "token"
+        sizes = np.array([len(row.ids) if by_token else 1 for row in batch], dtype=np.float64)
+        for part in np.array_split(order, self._minibatches):
+            share = float(sizes[part].sum() / sizes.sum())
+            if share > 0:
+                yield [batch[index] for index in part], share
+
+    def _gradient(self, rows: Sequence[Row], divisor: float, tally: Tally) -> tuple[float, float | None]:
+        """Accumulate the gradient of one optimiser step; return its loss and norm, or None without rows."""
+        trainable = [row for row in rows if self._trains(row)]
+        if not trainable:
+            return 0.0, None
+        losses = []
+        for micro in micro_batches(trainable, self._micro_batch):
+            terms = self._terms(micro, divisor)
+            terms.loss.backward()
+            losses.append(terms.loss.detach())
+            tally.add(terms, sum(len(row.ids) for row in micro))
+        norm = nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
+        return float(torch.stack(losses).sum()), float(norm)
+
+    def _terms(self, rows: Sequence[Row], divisor: float) -> Any:
+        prompts, completions = [row.prompt_ids for row in rows], [row.ids.tolist() for row in rows]
+        new_RT = completion_logprobs(self.model, prompts, completions, temperature=self._temperature)
+        reference_RT = self._reference_logprobs(prompts, completions)
+        sampled_RT = torch.zeros_like(new_RT, requires_grad=False)
+        for index, row in enumerate(rows):
+            sampled_RT[index, : len(row.ids)] = torch.as_tensor(row.logprobs)
+        return policy_loss(
+            new_RT,
+            sampled_RT,
+            new_RT.new_tensor([row.advantage for row in rows]),
+            new_RT.new_tensor([row.weight for row in rows]),
+            torch.tensor([len(row.ids) for row in rows], device=new_RT.device),
+            self.objective,
+            divisor,
+            reference_RT,
+        )
+
+    def _reference_logprobs(self, prompts: Sequence[Any], completions: Sequence[Any]) -> Tensor | None:
+        if self._reference is None:
+            return None
+        bare = self._reference.disable_adapter() if self._reference is self.model else nullcontext()
+        with bare, evaluating(self._reference):
+            return completion_logprobs(self._reference, prompts, completions, temperature=self._temperature)
+
+    def _step(self) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule.at(self.steps)
+        self.optimizer.step()
+        self.steps += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return optimiser moments and counters; the weights are the model's own and not included."""
+        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps, "updates": self.updates}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly where ``state_dict`` was taken, given the same weights."""
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.steps, self.updates = int(state["steps"]), int(state["updates"])

@@ -1,0 +1,72 @@
+"""What goes into an update and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One rollout to train on.
+
+    Attributes:
+        prompt_ids: token ids of the prompt, at least one.
+        ids: sampled ids int64 (T,), end-of-sequence id included; all of them are trained.
+        logprobs: their log-probabilities when sampled, float32 (T,).
+        advantage: of the rollout, copied to its tokens.
+        weight: multiplies the row's loss.
+    """
+
+    prompt_ids: Sequence[int]
+    ids: npt.NDArray[np.int64]
+    logprobs: npt.NDArray[np.float32]
+    advantage: float
+    weight: float = 1.0
+
+    @property
+    def length(self) -> int:
+        """Tokens of prompt and completion."""
+        return len(self.prompt_ids) + len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStats:
+    """What one call of ``Learner.update`` did. Means are over the tokens trained, over all epochs.
+
+    Attributes:
+        loss: of the first epoch, as one number for the whole batch.
+        grad_norm: before clipping, mean over optimiser steps.
+        lr: of the last optimiser step.
+        clip_fraction: share of tokens whose gradient the clip removed.
+        ratio_mean: mean of the importance ratio; 1 at the first step of a batch sampled by the same weights.
+        ratio_max: largest importance ratio.
+        kl: mean k3 divergence to the reference; None without reference.
+        kl_clamped: tokens whose log-ratio to the reference was clamped.
+        drift: mean k3 divergence between the sampling and the current policy.
+        rows: rows that went through the model, per epoch.
+        tokens: their completion tokens, per epoch.
+        skipped: no row could train; weights, moments and schedule are untouched.
+        nonfinite: a loss or gradient was not finite, and its optimiser step was not taken.
+        optimizer_steps: steps taken.
+        seconds: wall time.
+    """
+
+    loss: float
+    grad_norm: float
+    lr: float
+    clip_fraction: float
+    ratio_mean: float
+    ratio_max: float
+    kl: float | None
+    kl_clamped: int
+    drift: float
+    rows: int
+    tokens: int
+    skipped: bool
+    nonfinite: bool
+    optimizer_steps: int
+    seconds: float

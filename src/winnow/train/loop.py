@@ -1,0 +1,299 @@
+"""A run in progress: what lives from step to step, and the one step that everything else repeats."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+from winnow.budget import Ledger
+from winnow.curriculum import Uniform
+from winnow.engine import Sampler
+from winnow.errors import SafetyStop
+from winnow.objective import Learner, Row, UpdateStats
+from winnow.objective import Totals as Denominators
+from winnow.train import metrics, weights
+from winnow.train.collect import Collected, Interrupted, collect
+from winnow.train.config import TrainConfig
+from winnow.train.evaluate import Evaluation, evaluate
+from winnow.train.folder import RunFolder
+from winnow.train.guards import Guards
+from winnow.train.identity import Identity
+from winnow.train.logs import write_json
+from winnow.train.prepare import Setup, Split
+from winnow.train.seeds import derive
+from winnow.train.state import Streaks, Totals
+
+
+class Loop:
+    """Holds policy, optimiser, curriculum and counters, and moves them one step at a time.
+
+    Args:
+        config: the settings.
+        setup: what was loaded and checked.
+        folder: where lines and checkpoints go.
+        note: shows a line to a person.
+    """
+
+    def __init__(self, config: TrainConfig, setup: Setup, folder: RunFolder, note: Callable[[str], None]) -> None:
+        self.config, self.setup, self.folder = config, setup, folder
+        self.totals, self.streaks, self.ledger = Totals(), Streaks(), Ledger()
+        self.accuracy: dict[str, float] = {}
+        self.saved_at: int | None = None
+        self.identity = Identity.of(config, setup.task.fingerprint, weights.fingerprint(setup.model))
+        self._note = note
+        self._curriculum = Uniform(len(setup.train), derive(config.seed, "order"))
+        self._sampler = Sampler(
+            setup.model,
+            setup.tokenizer,
+            max_new_tokens=config.max_new_tokens,
+            temperature=config.temperature,
+            slots=config.slots,
+        )
+        self._learner = _learner(config, setup)
+        self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)
+        weights.seed_generators(derive(config.seed, "global"))
+
+    def step(self, stopped: Callable[[], bool]) -> dict[str, Any]:
+        """Draw, update and account for one step; return its metrics, without those of evaluation.
+
+        Raises:
+            Interrupted: while sampling; the step is dropped as if it had never begun.
+            SafetyStop: the logits are not finite.
+        """
+        started = perf_counter()
+        number = self.totals.steps + 1
+        before = self._curriculum.state_dict(), self.setup.recipe.state_dict()
+        try:
+            split, collected = self._collect(number, stopped)
+        except Interrupted:
+            self._curriculum.load_state_dict(before[0])
+            self.setup.recipe.load_state_dict(before[1])
+            raise
+        except FloatingPointError as error:
+            raise SafetyStop(f"step {number}: {error}") from error
+        updating = perf_counter()
+        stats = self._update(split, collected)
+        logged = perf_counter()
+        record = metrics.step_metrics(collected, stats)
+        self._account(record, collected, stats)
+        self._write_rollouts(number, split, collected, stats)
+        now = perf_counter()
+        seconds = {
+            **collected.seconds,
+            "update": logged - updating,
+            "log": now - logged,
+            "step": now - started,
+        }
+        self.totals.seconds += seconds["step"]
+        for phase, spent in seconds.items():
+            self.ledger.spend(phase, spent)
+        self._last = collected, stats
+        return {
+            "step": number,
+            **self._curriculum.metrics(),
+            **record,
+            **{f"total/{name}": value for name, value in self._cumulative().items()},
+            **{f"seconds/{phase}": spent for phase, spent in seconds.items()},
+        }
+
+    def check(self) -> None:
+        """Hold the last step against the safety limits.
+
+        Raises:
+            SafetyStop: one was reached.
+        """
+        self._guards.check(*self._last)
+
+    def evaluate(self) -> dict[str, Any]:
+        """Measure held-out accuracy; return the metrics and the seconds it took. Empty without held-out prompts."""
+        if not len(self.setup.test):
+            return {}
+        started = perf_counter()
+        found = held_out(self.config, self.setup)
+        self.accuracy = {"first": self.accuracy.get("first", found.accuracy), "final": found.accuracy}
+        seconds = perf_counter() - started
+        self.ledger.spend("eval", seconds)
+        return {**found.metrics(), "seconds/eval": seconds}
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Append one line to the metrics."""
+        self.folder.metrics.write([record])
+
+    def save(self) -> None:
+        """Save a checkpoint of everything, unless this step has one."""
+        if self.saved_at == self.totals.steps:
+            return
+        state = {
+            "identity": self.identity.as_dict(),
+            "totals": self.totals.as_dict(),
+            "streaks": self.streaks.as_dict(),
+            "ledger": self.ledger.as_dict(),
+            "accuracy": self.accuracy,
+            "curriculum": self._curriculum.state_dict(),
+            "recipe": self.setup.recipe.state_dict(),
+            "positions": self.folder.positions(),
+        }
+        setup, optimiser = self.setup, self._learner.state_dict()
+        self.folder.checkpoints.save(
+            self.totals.steps,
+            lambda path: weights.save(path, setup.model, setup.tokenizer, optimiser),
+            state,
+        )
+        self.saved_at = self.totals.steps
+        self.write_ledger()
+
+    def restore(self, path: Any, state: dict[str, Any], changed: set[str]) -> None:
+        """Continue from a checkpoint.
+
+        Args:
+            path: its folder.
+            state: its state.
+            changed: names of settings that differ; parts whose meaning changed with them start anew.
+        """
+        self._learner.load_state_dict(weights.restore(path, self.setup.model))
+        self.totals = Totals(**state["totals"])
+        self.streaks.__dict__.update(Streaks.restored(state["streaks"]).__dict__)
+        self.ledger = Ledger.from_dict(state["ledger"])
+        self.accuracy = dict(state["accuracy"])
+        if "data" in changed:
+            self._note("the data changed: the order of prompts and what was learned about them start anew")
+        else:
+            self._curriculum.load_state_dict(state["curriculum"])
+            if not changed & {"recipe", "recipe_options", "n", "m"}:
+                self.setup.recipe.load_state_dict(state["recipe"])
+        self.folder.cut(state["positions"])
+        self.saved_at = self.totals.steps
+
+    def write_ledger(self) -> None:
+        """Write ``ledger.json``."""
+        write_json(self.folder.path / "ledger.json", self.ledger.as_dict())
+
+    def _collect(self, number: int, stopped: Callable[[], bool]) -> tuple[Split, Collected]:
+        setup, seed = self.setup, self.config.seed
+        started = perf_counter()
+        allowance = setup.limits.next(self.totals)
+        split = setup.train.pick(self._curriculum.next(allowance.prompts))
+        step = setup.recipe.begin(split.prompts, budget=allowance.budget, seed=derive(seed, "decide", number))
+        decided = perf_counter()
+        session = self._sampler.session(split.encoded, seed=derive(seed, "sample", number))
+        opened = perf_counter()
+        collected = collect(
+            step,
+            session,
+            split.prompts,
+            setup.task.reward,
+            label=str(number),
+            barrier=setup.recipe.barrier,
+            stopped=stopped,
+        )
+        collected.seconds["decide"] += decided - started
+        collected.seconds["generate"] += opened - decided
+        return split, collected
+
+    def _update(self, split: Split, collected: Collected) -> UpdateStats:
+        batch = collected.batch
+        totals = Denominators(batch.kept_rows, batch.kept_tokens, batch.full_rows, batch.full_tokens)
+        return self._learner.update(rows_of(split, collected), totals)
+
+    def _account(self, record: dict[str, Any], collected: Collected, stats: UpdateStats) -> None:
+        totals = self.totals
+        totals.steps += 1
+        for name in ("rollouts", "rows", "tokens", "trained_tokens", "prompts"):
+            setattr(totals, name, getattr(totals, name) + record[name])
+        totals.skipped += int(stats.skipped)
+        totals.updates += stats.optimizer_steps
+        totals.no_signal += record["signal/no_signal"]
+        self.ledger.add(collected.batch.ledger)
+
+    def _cumulative(self) -> dict[str, float]:
+        names = ("prompts", "rollouts", "rows", "tokens", "trained_tokens", "seconds", "skipped")
+        return {name: getattr(self.totals, name) for name in names}
+
+    def _write_rollouts(self, number: int, split: Split, collected: Collected, stats: UpdateStats) -> None:
+        if self.config.log_rollouts != "none":
+            self.folder.rollouts.write(
+                metrics.rollout_records(
+                    collected, split.prompts, number, trained_only=self.config.log_rollouts == "trained"
+                )
+            )
+        if stats.nonfinite:
+            debug = self.folder.path / "debug"
+            debug.mkdir(exist_ok=True)
+            rows = [
+                {
+                    "prompt_ids": list(row.prompt_ids),
+                    "ids": row.ids,
+                    "logprobs": row.logprobs,
+                    "advantage": row.advantage,
+                }
+                for row in rows_of(split, collected)
+            ]
+            write_json(debug / f"step-{number:06d}.json", {"step": number, "loss": str(stats.loss), "rows": rows})
+
+
+def rows_of(split: Split, collected: Collected) -> list[Row]:
+    """Return the rows the learner trains on: ids and log-probabilities as sampled, advantages of the batch."""
+    batch, rollouts = collected.batch, collected.rollouts
+    return [
+        Row(
+            split.encoded[rollouts[row].prompt],
+            rollouts[row].ids,
+            rollouts[row].logprobs,
+            float(advantage),
+            float(weight),
+        )
+        for row, advantage, weight in zip(batch.rows.tolist(), batch.advantages, batch.weights, strict=True)
+    ]
+
+
+def held_out(config: TrainConfig, setup: Setup) -> Evaluation:
+    """Evaluate the policy on the held-out prompts with the evaluation's own settings."""
+    greedy = config.eval_temperature == 0
+    samples = 1 if greedy else config.eval_samples
+    ks: Sequence[int] = config.pass_at_k if config.pass_at_k is not None else [samples] if samples > 1 else []
+    sampler = Sampler(
+        setup.model,
+        setup.tokenizer,
+        max_new_tokens=config.eval_max_new_tokens or config.max_new_tokens,
+        temperature=config.eval_temperature,
+        top_p=config.eval_top_p,
+        slots=config.slots,
+    )
+    return evaluate(
+        sampler,
+        setup.task.reward,
+        setup.test.prompts,
+        setup.test.encoded,
+        samples=samples,
+        seed=config.eval_seed,
+        ks=ks,
+    )
+
+
+def _learner(config: TrainConfig, setup: Setup) -> Learner:
+    objective = setup.recipe.objective
+    reference = None
+    if objective.kl_beta > 0:
+        # With adapters the base model under them is the reference; a copy would hold the same weights twice.
+        reference = setup.model if config.lora_rank is not None else copy.deepcopy(setup.model)
+    return Learner(
+        setup.model,
+        lr=config.lr,
+        weight_decay=config.weight_decay,
+        betas=config.betas,
+        warmup_steps=config.warmup_steps,
+        max_grad_norm=config.max_grad_norm,
+        epochs=config.epochs,
+        minibatches=config.minibatches,
+        micro_batch=config.micro_batch,
+        objective=objective,
+        temperature=config.temperature,
+        reference=reference,
+        schedule=config.lr_schedule,
+        total_steps=setup.limits.total_updates(config.epochs * config.minibatches)
+        if config.lr_schedule == "cosine"
+        else None,
+        seed=derive(config.seed, "minibatches"),
+    )

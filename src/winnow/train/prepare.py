@@ -1,0 +1,202 @@
+"""Set-up of a run: everything that can be wrong is found here, the cheap checks before the model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import winnow
+from winnow import task as tasks
+from winnow.errors import ConfigError, DataError
+from winnow.model.lora import LoraSettings, attach
+from winnow.model.prompts import encode_prompt
+from winnow.recipe import Recipe
+from winnow.rollout import Prompt
+from winnow.task import Task
+from winnow.train.config import TrainConfig, recipe_overrides
+from winnow.train.limits import Limits
+
+_SHOWN_IDS = 5
+
+
+@dataclass(frozen=True)
+class Split:
+    """Prompts and their token ids, in the same order."""
+
+    prompts: Sequence[Prompt]
+    encoded: Sequence[Sequence[int]]
+
+    def __len__(self) -> int:
+        return len(self.prompts)
+
+    def pick(self, rows: Sequence[int]) -> Split:
+        """Return the rows at the given positions."""
+        return Split([self.prompts[row] for row in rows], [self.encoded[row] for row in rows])
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A run that passed all checks.
+
+    Attributes:
+        task: the task as loaded.
+        recipe: the recipe with its overrides.
+        limits: when the run ends and what a step may spend.
+        model: the policy, with adapters where LoRA is asked for.
+        tokenizer: its tokenizer.
+        model_name: where the policy came from.
+        train: prompts to train on, over-long ones dropped.
+        test: held-out prompts for evaluation; may be empty.
+        notes: what a person should read before the first step.
+    """
+
+    task: Task
+    recipe: Recipe
+    limits: Limits
+    model: Any
+    tokenizer: Any
+    model_name: str
+    train: Split
+    test: Split
+    notes: tuple[str, ...]
+
+
+def check_recipe(config: TrainConfig) -> Recipe:
+    """Build the recipe and check its sizes against the budget; needs neither data nor model.
+
+    Raises:
+        ConfigError: the recipe or one of its options is unknown, sizes contradict each other, or a step's
+            budget cannot give every prompt two rollouts.
+    """
+    recipe = winnow.recipe(config.recipe, **recipe_overrides(config))
+    if recipe.objective.aggregation == "constant" and recipe.objective.constant_length is None:
+        recipe = recipe.override(constant_length=config.max_new_tokens)
+    if config.rollouts_per_step is not None and config.rollouts_per_step < 2 * config.prompts_per_step:
+        raise ConfigError(
+            f"rollouts_per_step={config.rollouts_per_step} gives {config.prompts_per_step} prompts fewer than two "
+            f"rollouts each; use at least {2 * config.prompts_per_step} or lower prompts_per_step"
+        )
+    limits = Limits.of(config, recipe.allocation.n)
+    for name, smallest in (("rollouts", 2 * config.prompts_per_step), ("tokens", 2 * config.max_new_tokens)):
+        limit = limits.limits.get(name)
+        if limit is not None and limit < smallest:
+            raise ConfigError(f"{name}={limit:g} ends the run before its first step; it takes at least {smallest}")
+    return recipe
+
+
+def load_task(config: TrainConfig) -> Task:
+    """Load the task and check that it fills a step.
+
+    Raises:
+        DataError: fewer rows than ``prompts_per_step``, so that no step would ever run.
+    """
+    task = tasks.load(config.task, seed=config.seed, options=config.task_options)
+    check_size(len(task.train), config.prompts_per_step, task.name)
+    return task
+
+
+def check_size(rows: int, prompts_per_step: int, name: str) -> None:
+    """Refuse a training split that does not fill one step.
+
+    Raises:
+        DataError: the message names both numbers.
+    """
+    if rows < prompts_per_step:
+        raise DataError(
+            f"task {name}: {rows} training rows, but prompts_per_step={prompts_per_step}: no step would run; "
+            f"add rows or set prompts_per_step to at most {max(rows, 1)}"
+        )
+
+
+def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any, Any] | None = None) -> Setup:
+    """Do every check and load everything, in the order of cost: settings, recipe, data, model, prompts.
+
+    Args:
+        config: the settings.
+        task: a task made in Python, instead of ``config.task``.
+        policy: a model and its tokenizer, instead of ``config.model``.
+
+    Raises:
+        ConfigError: settings contradict each other or the model.
+        DataError: the data cannot be used.
+    """
+    recipe = check_recipe(config)
+    if task is None:
+        task = load_task(config)
+    else:
+        check_size(len(task.train), config.prompts_per_step, task.name)
+    model, tokenizer, name = _policy(config, task, policy)
+    limit, why = prompt_limit(config, model)
+    notes = [*task.notes]
+    train, dropped = encode(task.train, tokenizer, limit, config)
+    if dropped:
+        notes.append(_dropped("training", dropped, limit, why))
+        check_size(len(train), config.prompts_per_step, task.name)
+    test, dropped = encode(task.test[: config.eval_prompts], tokenizer, limit, config)
+    if dropped:
+        notes.append(_dropped("held-out", dropped, limit, why))
+    if not test.prompts and config.eval_prompts:
+        notes.append(f"task {task.name} has no held-out prompts: accuracy will not be measured")
+    limits = Limits.of(config, recipe.allocation.n)
+    return Setup(task, recipe, limits, model, tokenizer, name, train, test, tuple(notes))
+
+
+def _policy(config: TrainConfig, task: Task, policy: tuple[Any, Any] | None) -> tuple[Any, Any, str]:
+    lora = None
+    if config.lora_rank is not None:
+        lora = LoraSettings(config.lora_rank, config.lora_alpha, config.lora_targets or "all-linear")
+    if policy is not None:
+        model, tokenizer = policy
+        if lora is not None:
+            model = attach(model, lora)
+        return model, tokenizer, str(getattr(model.config, "_name_or_path", "") or type(model).__name__)
+    source = config.model or task.policy
+    if source is None:
+        raise ConfigError(f"task {task.name} ships no policy: set model to the folder of a causal language model")
+    from winnow.model.load import load
+
+    loaded = load(source, device=config.device, dtype=config.dtype, lora=lora)
+    return loaded.model, loaded.tokenizer, str(source)
+
+
+def prompt_limit(config: TrainConfig, model: Any) -> tuple[int, str]:
+    """Return the longest prompt that can be used, and the setting that says so.
+
+    Raises:
+        ConfigError: the model's positions leave no room for a prompt.
+    """
+    positions = getattr(model.config, "max_position_embeddings", None)
+    longest = max(config.max_new_tokens, config.eval_max_new_tokens or 0)
+    if positions is None or positions - longest >= config.max_prompt_tokens:
+        return config.max_prompt_tokens, f"max_prompt_tokens={config.max_prompt_tokens}"
+    if positions <= longest:
+        raise ConfigError(f"max_new_tokens={longest} fills all {positions} positions of the model; lower it")
+    return positions - longest, f"the model's {positions} positions less max_new_tokens={longest}"
+
+
+def encode(prompts: Sequence[Prompt], tokenizer: Any, limit: int, config: TrainConfig) -> tuple[Split, list[str]]:
+    """Encode prompts; those longer than ``limit`` tokens are left out, never cut.
+
+    Returns:
+        The prompts that fit, and the ids of the others.
+    """
+    kept: list[Prompt] = []
+    encoded: list[Sequence[int]] = []
+    dropped: list[str] = []
+    for prompt in prompts:
+        ids = encode_prompt(tokenizer, prompt, system=config.system, template=config.chat_template, chat=config.chat)
+        if len(ids) > limit:
+            dropped.append(prompt.id)
+        else:
+            kept.append(prompt)
+            encoded.append(ids)
+    return Split(kept, encoded), dropped
+
+
+def _dropped(split: str, ids: Sequence[str], limit: int, why: str) -> str:
+    more = f" and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
+    return (
+        f"{len(ids)} {split} prompts are longer than {limit} tokens ({why}) and were dropped: "
+        f"{', '.join(ids[:_SHOWN_IDS])}{more}"
+    )

@@ -1,0 +1,79 @@
+import subprocess
+import sys
+
+import pytest
+
+from winnow import __version__
+from winnow.cli.app import app
+from winnow.errors import ConfigError, MissingExtra, ResumeError, SafetyStop
+
+COMMANDS = [command.name for command in app.registered_commands]
+
+
+def test_every_command_of_the_tool_is_there():
+    assert set(COMMANDS) == {"train", "compare", "eval", "report", "recipes", "plan", "check", "model"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_reads_well_at_80_columns_and_has_examples(winnow, command):
+    told = winnow(command, "--help")
+    assert told.code == 0
+    lines = told.out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    examples = lines[lines.index(next(line for line in lines if line.strip() == "Examples")) :]
+    assert f"winnow {command}" in "\n".join(examples)
+    assert "…" not in told.out
+
+
+def test_version_and_no_arguments(winnow):
+    assert winnow("--version").out == f"winnow {__version__}\n"
+    bare = winnow()
+    assert "train" in bare.out and "compare" in bare.out
+
+
+def test_help_needs_neither_torch_nor_matplotlib():
+    code = (
+        "import sys; from winnow.cli import run; run(['train', '--help']); "
+        "heavy = {'torch', 'transformers', 'matplotlib', 'reasoning_gym'} & set(sys.modules); "
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConfigError("n=1 is too small; set n"), 2),
+        (MissingExtra("pip install 'winnow-rl[train]'"), 2),
+        (ResumeError("seed: saved 0, now 1"), 2),
+        (SafetyStop("20 steps without signal"), 3),
+        (KeyboardInterrupt(), 130),
+        (OSError(28, "No space left on device"), 3),
+        (PermissionError(13, "Permission denied"), 2),
+        (ZeroDivisionError("a defect"), 1),
+    ],
+)
+def test_errors_become_exit_codes_without_a_traceback(winnow, trainer, error, code):
+    trainer.outcome = error
+    told = winnow("train")
+    assert told.code == code
+    assert "Traceback" not in told.err and told.out == ""
+    assert len(told.err.splitlines()) < 20
+    if code != 130:
+        assert str(error) in told.err
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(winnow, trainer):
+    trainer.outcome = ConfigError("n=1")
+    for arguments in (["--debug", "train"], ["train", "--debug"]):
+        told = winnow(*arguments)
+        assert told.code == 2 and "Traceback" in told.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["trian"], ["train", "--steps", "many"], ["train", "--no-such"], ["compare"], ["report"], ["eval"]]
+)
+def test_usage_errors_are_bad_input(winnow, arguments):
+    told = winnow(*arguments)
+    assert told.code == 2 and told.out == "" and "Traceback" not in told.err

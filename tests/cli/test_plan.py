@@ -1,0 +1,129 @@
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import CASES
+from winnow.errors import ConfigError, DataError
+from winnow.plan import (
+    kept_rows,
+    no_signal_from_pilot,
+    no_signal_share,
+    optimizer_steps,
+    step_plan,
+    trl_settings,
+    verl_settings,
+)
+
+
+def test_no_signal_share_of_the_case():
+    case = CASES["PLAN-01"]
+    got = [round(float(no_signal_share(case["input"]["pass_rate"], n)), 4) for n in case["input"]["group_sizes"]]
+    assert got == case["expected"]["expected_no_signal_fraction"]
+
+
+@pytest.mark.parametrize(("rate", "n"), [(1.2, 4), (-0.1, 4), (float("nan"), 4), (0.5, 0)])
+def test_no_signal_share_refuses(rate, n):
+    with pytest.raises(ConfigError):
+        no_signal_share(rate, n)
+
+
+@given(st.integers(2, 6), st.integers(0, 4), st.floats(0.05, 0.95))
+def test_the_pilot_is_unbiased(n, extra, rate):
+    drawn = n + extra
+    counts = np.arange(drawn + 1)
+    chance = [float(np.prod([])) for _ in counts]
+    from math import comb
+
+    chance = [comb(drawn, int(count)) * rate**count * (1 - rate) ** (drawn - count) for count in counts]
+    expected = float(np.dot(chance, no_signal_from_pilot(counts, drawn, n)))
+    assert expected == pytest.approx(float(no_signal_share(rate, n)))
+
+
+def test_a_pilot_smaller_than_the_group_is_refused():
+    with pytest.raises(ConfigError, match="draw 8"):
+        no_signal_from_pilot([1], 4, 8)
+
+
+def test_optimizer_steps_of_the_cases():
+    case = CASES["PLAN-04"]["input"]
+    steps = optimizer_steps(case["dataset_prompts"], case["prompts_per_step"], case["epochs"])
+    assert steps == CASES["PLAN-04"]["expected"]["optimizer_steps"]
+    short = CASES["PLAN-03"]["input"]
+    with pytest.raises(DataError, match=r"3 prompts.*8"):
+        optimizer_steps(short["dataset_rows"], short["prompts_per_step"])
+
+
+@pytest.mark.parametrize(("n", "m", "kept"), [(8, None, 8), (8, 4, 4), (8, 0.25, 2), (10, 0.3, 3), (4, 8, 4)])
+def test_kept_rows(n, m, kept):
+    assert kept_rows(n, m) == kept
+
+
+def test_nothing_has_to_divide_anything():
+    plan = step_plan(5, 16, 6, micro_batch=4)  # B15
+    assert (plan.rollouts, plan.rows, plan.micro_steps, plan.updates) == (80, 30, 8, 1)
+    assert step_plan(5, 16, 6, micro_batch=4, epochs=2, minibatches=4).micro_steps == 2 * 8
+    for n, m in ((1, None), (8, 1), (8, 16), (8, 0.1)):
+        with pytest.raises(ConfigError):
+            step_plan(5, n, m)
+
+
+sizes = st.integers(1, 12)
+
+
+@given(prompts=sizes, m=st.integers(2, 12), processes=sizes, minibatches=st.integers(1, 4), most=sizes)
+def test_host_settings_keep_the_rules_of_the_host(prompts, m, processes, minibatches, most):
+    plan = step_plan(prompts, 16, m)
+    trl = SimpleNamespace(**trl_settings(plan, processes=processes, minibatches=minibatches, micro_batch=most).settings)
+    local = trl.per_device_train_batch_size * trl.steps_per_generation
+    assert local % trl.num_generations == 0  # whole groups on every process
+    assert (local * processes) % m == 0  # what TRL itself checks
+    assert trl.steps_per_generation == minibatches * trl.gradient_accumulation_steps
+    assert prompts <= local * processes // m < prompts + processes * minibatches
+    assert trl.per_device_train_batch_size <= most
+
+    verl = verl_settings(plan, gpus=processes, minibatches=minibatches, micro_batch=most).settings
+    batch, mini = verl["data.train_batch_size"], verl["actor_rollout_ref.actor.ppo_mini_batch_size"]
+    micro = verl["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"]
+    assert batch == mini * minibatches and verl["actor_rollout_ref.rollout.n"] == m
+    assert (mini * m) % processes == 0 and (mini * m // processes) % micro == 0
+    assert batch >= prompts and micro <= most
+
+
+def test_a_plan_that_fits_is_not_changed():
+    found = trl_settings(step_plan(8, 32, 8), processes=4)
+    assert found.changed == () and found.settings["num_generations"] == 8
+    raised = trl_settings(step_plan(6, 32, 8), processes=4)
+    assert raised.changed == ("prompts 6 -> 8, the next multiple of 4 (processes x minibatches)",)
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps({"prompt": f"{i}+1=", "answer": str(i + 1)}) + "\n" for i in range(20)))
+    return path
+
+
+def test_the_command_tells_values_sources_and_sizes(winnow, data, tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('recipe = "pods"\nn = 4\n')
+    common = ["plan", "--task", data, "--config", file, "--n", 8, "--m", 4, "--prompts", 5, "--micro-batch", 3]
+    told = winnow(*common, "--pass-rate", 0.2, "--set", "task_options.test_fraction=0.0", "--passes", 2, "--json")
+    assert told.code == 0, told.err
+    facts = json.loads(told.out)
+    assert facts["settings"]["n"] == {"value": 8, "from": "flag"}  # B17
+    assert facts["settings"]["recipe"] == {"value": "pods", "from": "file"}
+    assert facts["step"]["rows"] == 20 and facts["step"]["micro_steps"] == 7
+    assert facts["run"]["optimizer_steps"] == 8
+    assert facts["signal"]["at_n"] == pytest.approx(0.2**8 + 0.8**8)
+    shown = winnow(*common)
+    assert shown.code == 0 and max(len(line) for line in shown.out.splitlines()) <= 80
+    assert "num_generations" in shown.out and "rollout.n" in shown.out
+
+
+def test_data_that_fills_no_step_is_bad_input(winnow, data):
+    told = winnow("plan", "--task", data, "--prompts", 64)  # B7
+    assert told.code == 2 and "64" in told.err
