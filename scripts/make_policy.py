@@ -36,16 +36,16 @@ from winnow.task.mix import Arithmetic, prompt_of
 
 ACCURACY = {
     "chain_sum/0": 0.99,
-    "chain_sum/1": 0.70,
+    "chain_sum/1": 0.60,
     "chain_sum/2": 0.40,
     "chain_sum/3": 0.15,
     "simple_equations/0": 0.99,
     "simple_equations/1": 0.45,
-    "simple_equations/2": 0.04,
+    "simple_equations/2": 0.08,
     "countdown/0": 0.99,
     "countdown/1": 0.60,
     "countdown/2": 0.25,
-    "countdown/3": 0.02,
+    "countdown/3": 0.03,
 }
 """Share of right answers among the demonstrations of the noise stage."""
 
@@ -99,9 +99,9 @@ _FORMS = [(order, a, b, brackets) for order in _ORDERS for a in "+-*" for b in "
 _FORMS = [form for form in _FORMS if not form[3] or (form[1] in "+-" and form[2] == "*")]
 
 
-def expressions(problem: Problem) -> tuple[list[str], list[str]]:
-    """All right and all wrong expressions over the numbers of a countdown problem (no division)."""
-    right, wrong = [], []
+def expressions(problem: Problem) -> list[str]:
+    """All right expressions over the numbers of a countdown problem, without division."""
+    right = []
     operate = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
     for order, first, second, brackets in _FORMS:
         a, b, c = (problem.numbers[i] for i in order)
@@ -109,35 +109,31 @@ def expressions(problem: Problem) -> tuple[list[str], list[str]]:
             value = operate[first](a, b * c)
         else:
             value = operate[second](operate[first](a, b), c)
-        text = f"({a}{first}{b}){second}{c}" if brackets else f"{a}{first}{b}{second}{c}"
-        (right if value == problem.target else wrong).append(text)
-    return right, wrong
+        if value == problem.target:
+            right.append(f"({a}{first}{b}){second}{c}" if brackets else f"{a}{first}{b}{second}{c}")
+    return right
 
 
 def spoil(answer: str, accuracy: float, rng: Random) -> str:
-    """Change each digit of ``answer`` so often that it stays whole with probability ``accuracy``.
+    """Change digits and operators of ``answer`` so often that it stays whole with probability ``accuracy``.
 
-    No more than 80% of the digits of one place change, so that the right digit stays the likeliest.
+    No more than 60% of the characters of one place change, so that the right one stays by far the likeliest.
+    The sign of a negative number stays.
     """
-    digits = sum(character.isdigit() for character in answer)
-    rate = min(0.8, 1.0 - accuracy ** (1.0 / digits))
-    spoiled = []
-    for place, character in enumerate(answer):
-        if character.isdigit() and rng.random() < rate:
-            leading = digits > 1 and place == len(answer) - digits
-            character = rng.choice([d for d in ("123456789" if leading else "0123456789") if d != character])
-        spoiled.append(character)
+    places = [place for place, c in enumerate(answer) if c.isdigit() or (c in "+-*" and place)]
+    rate = min(0.6, 1.0 - accuracy ** (1.0 / len(places)))
+    spoiled = list(answer)
+    for place in places:
+        if rng.random() < rate:
+            others = "0123456789" if answer[place].isdigit() else "+-*"
+            spoiled[place] = rng.choice(others.replace(answer[place], ""))
     return "".join(spoiled)
 
 
 def demonstrate(problem: Problem, accuracy: float, rng: Random) -> str:
     """Answer a problem, right with probability ``accuracy``."""
-    if problem.family != "countdown":
-        return spoil(problem.answer, accuracy, rng)
-    right, wrong = expressions(problem)
-    if problem.level != "countdown/2":
-        wrong = [text for text in wrong if "*" not in text]
-    return rng.choice(right if right and rng.random() < accuracy else wrong)
+    answer = rng.choice(expressions(problem)) if problem.numbers else problem.answer
+    return spoil(answer, accuracy, rng)
 
 
 class Demonstrations:

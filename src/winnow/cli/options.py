@@ -40,7 +40,12 @@ def paths(incomplete: str) -> Iterator[str]:
 
 Config = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="TOML file of settings; options given here win over it.", rich_help_panel=OUTPUT),
+    typer.Option(
+        metavar="FILE",
+        help="TOML file of settings; options given here win over it.",
+        autocompletion=paths,
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Recipe = Annotated[
     str | None,

@@ -17,7 +17,9 @@ EXAMPLES = (
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, finished or not.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders, finished or not.", autocompletion=o.paths)
+    ],
     as_json: o.Json = False,
 ) -> None:
     """Draw the figures of a run and write its report.html.

@@ -46,7 +46,10 @@ def train(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Run folder  [dim]default: a new one under runs/[/dim]", rich_help_panel=o.OUTPUT
+            metavar="DIR",
+            help="Run folder  [dim]default: a new one under runs/[/dim]",
+            autocompletion=o.paths,
+            rich_help_panel=o.OUTPUT,
         ),
     ] = None,
     resume: Annotated[

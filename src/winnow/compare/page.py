@@ -24,7 +24,7 @@ def render(comparison: Comparison, figures: Mapping[str, Path], setting: str) ->
 
 
 def _sections(comparison: Comparison, figures: Mapping[str, Path]) -> Iterator[str]:
-    yield html.table(
+    yield html.panel_table(
         [[_cell(cell) for cell in row] for row in table.rows(comparison)], table.HEADER, numeric=range(1, 7)
     )
     yield "".join(f'<p class="note">{html.text(note)}</p>' for note in table.notes(comparison))
@@ -32,7 +32,7 @@ def _sections(comparison: Comparison, figures: Mapping[str, Path]) -> Iterator[s
         yield html.picture(path, CAPTIONS[name])
     yield from _regimes(comparison)
     yield html.heading("Every seed")
-    yield html.table(
+    yield html.panel_table(
         [_seed(arm, place) for arm in comparison.arms for place in range(len(arm.curves))],
         ("recipe", "seed", "rollouts", "rows", "tokens", "seconds", "first", "final", "stopped"),
         numeric=range(1, 8),
@@ -49,7 +49,7 @@ def _regimes(comparison: Comparison) -> Iterator[str]:
         [html.text(name), *(_cell(table.reach(estimates[label])) for label in labels)]
         for name, estimates in comparison.regimes.items()
     ]
-    yield html.table(rows, ("price", *(html.text(label) for label in labels)), numeric=range(1, len(labels) + 1))
+    yield html.panel_table(rows, ("price", *(html.text(label) for label in labels)), numeric=range(1, len(labels) + 1))
 
 
 def _seed(arm: ArmResult, place: int) -> list[str]:

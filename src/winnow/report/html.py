@@ -72,6 +72,11 @@ def picture(path: Path, caption: str) -> str:
     return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 
 
+def panel_table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, numeric: Iterable[int] = ()) -> str:
+    """Return `table` in a panel of its own."""
+    return f'<div class="panel">{table(rows, header, numeric=numeric)}</div>'
+
+
 def table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, numeric: Iterable[int] = ()) -> str:
     """Return a table; cells are HTML, ``numeric`` the columns set flush right."""
     right = set(numeric)
@@ -82,7 +87,7 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, numeric:
 
     head = f"<thead>{line(header, 'th')}</thead>" if header else ""
     body = "".join(line(row, "td") for row in rows)
-    return f'<div class="panel"><table>{head}<tbody>{body}</tbody></table></div>'
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
 def heading(text: str, note: str = "") -> str:

@@ -88,7 +88,7 @@ def _ledger(run: Run) -> Iterator[str]:
         (html.text(stage.name), f"{stage.count:,}", f"{stage.lost:,} {stage.why}" if stage.lost else "")
         for stage in found
     ]
-    yield html.table(rows, ("stage", "rollouts", "left behind"), numeric=(1,))
+    yield html.panel_table(rows, ("stage", "rollouts", "left behind"), numeric=(1,))
 
 
 def _samples(groups: list[Group]) -> Iterator[str]:
@@ -103,9 +103,7 @@ def _samples(groups: list[Group]) -> Iterator[str]:
         yield (
             f'<details class="panel"{" open" if place == 0 else ""}><summary>{html.text(title)}</summary>'
             f'<pre class="prompt">{html.text(group.prompt)}</pre>'
-            + html.table(rows, ("completion", "reward", "advantage", "fate"), numeric=(1, 2)).replace(
-                ' class="panel"', ""
-            )
+            + html.table(rows, ("completion", "reward", "advantage", "fate"), numeric=(1, 2))
             + "</details>"
         )
 
@@ -131,7 +129,7 @@ def _settings(run: Run) -> Iterator[str]:
     if run.config:
         yield html.heading("Settings", "As resolved for this run; config.toml says where each came from.")
         rows = [(html.text(name), f"<code>{html.text(value)}</code>") for name, value in _flat(run.config)]
-        yield f"<details><summary>{len(rows)} settings</summary>{html.table(rows)}</details>"
+        yield f"<details><summary>{len(rows)} settings</summary>{html.panel_table(rows)}</details>"
     versions = run.summary.get("versions") or {}
     if versions:
         listed = ", ".join(f"{name} {version}" for name, version in versions.items())

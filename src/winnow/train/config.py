@@ -26,6 +26,9 @@ class TrainConfig(BaseModel):
 
     task: str = "mix"
     """``mix``, ``reasoning-gym:FAMILY``, or the path of a .jsonl, .json or .parquet file."""
+    task_seed: int = Field(0, ge=0)
+    """Decides which problems the task has and which are held out; apart from ``seed``, so runs with different seeds
+    are measured on the same problems."""
     task_options: dict[str, Any] = Field(default_factory=dict)
     """Options of the task, such as ``spread`` or ``answer_column``."""
     model: str | None = None

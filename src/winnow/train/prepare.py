@@ -91,7 +91,7 @@ def load_task(config: TrainConfig) -> Task:
     Raises:
         DataError: fewer rows than ``prompts_per_step``, so that no step would ever run.
     """
-    task = tasks.load(config.task, seed=config.seed, options=config.task_options)
+    task = tasks.load(config.task, seed=config.task_seed, options=config.task_options)
     check_size(len(task.train), config.prompts_per_step, task.name)
     return task
 

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Section by section, everything docs/results.md says: when do the methods help, and when not?
+#
+#   bash benchmarks/study.sh tune      learning rate and shape per recipe, on seeds that the result does not use
+#   bash benchmarks/study.sh final     the comparison: five seeds at three spreads of difficulty
+#   bash benchmarks/study.sh report    tables and figures of docs/results.md from the runs
+#
+# Runs are kept and reused, so each stage can be interrupted and called again. Two runs at a time on two cores: their
+# seconds are only compared with each other. RUNS names the folder they are written to.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export GOMP_SPINCOUNT=0
+RUNS=${RUNS:-runs/study}
+WINNOW=${WINNOW:-.venv/bin/winnow}
+
+# Shapes: every step generates 128 rollouts, so that equal rollouts are equal steps; PODS also at four times that.
+GRPO_PAPERS="grpo:n=8,prompts=16"
+SHAPES=("$GRPO_PAPERS" "grpo:n=4,prompts=32" "grpo:n=2,prompts=64" "pods:n=32,m=8,prompts=4" "pods:n=16,m=4,prompts=8"
+        "vigor:prompts=16" "vigor+pods:prompts=16,m=8")
+
+tune() {
+  local arms=()
+  for shape in "${SHAPES[@]}"; do
+    for lr in 3e-4 1e-3 3e-3; do arms+=("$shape,lr=$lr"); done
+  done
+  "$WINNOW" compare "${arms[@]}" --seeds 2 --first-seed 100 --budget 7680 --jobs 2 --out "$RUNS/tune" \
+    --set task.spread=0.5 --set eval_samples=2 --set log_rollouts=none
+}
+
+final() {
+  local arms
+  mapfile -t arms < benchmarks/results/tuned.txt
+  for spread in 0 0.5 1; do
+    "$WINNOW" compare "${arms[@]}" --seeds 5 --budget 12800 --jobs 2 --out "$RUNS/final-$spread" \
+      --set task.spread=$spread --set eval_samples=4 --set log_rollouts=none
+  done
+}
+
+report() { .venv/bin/python benchmarks/study.py "$RUNS"; }
+
+"${1:?tune, final or report}"
