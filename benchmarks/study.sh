@@ -21,10 +21,10 @@ SHAPES=("$GRPO_PAPERS" "grpo:n=4,prompts=32" "grpo:n=2,prompts=64" "pods:n=32,m=
 tune() {
   local arms=()
   for shape in "${SHAPES[@]}"; do
-    for lr in 3e-4 1e-3 3e-3; do arms+=("$shape,lr=$lr"); done
+    for lr in 7.5e-5 1.5e-4 3e-4; do arms+=("$shape,lr=$lr"); done
   done
   "$WINNOW" compare "${arms[@]}" --seeds 2 --first-seed 100 --budget 7680 --jobs 2 --out "$RUNS/tune" \
-    --set task.spread=0.5 --set eval_samples=2 --set log_rollouts=none
+    --set task_options.spread=0.5 --set eval_samples=2 --set log_rollouts=none
 }
 
 final() {
@@ -32,7 +32,7 @@ final() {
   mapfile -t arms < benchmarks/results/tuned.txt
   for spread in 0 0.5 1; do
     "$WINNOW" compare "${arms[@]}" --seeds 5 --budget 12800 --jobs 2 --out "$RUNS/final-$spread" \
-      --set task.spread=$spread --set eval_samples=4 --set log_rollouts=none
+      --set task_options.spread=$spread --set eval_samples=4 --set log_rollouts=none
   done
 }
 

@@ -15,6 +15,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -195,7 +196,7 @@ def compare_step(options: argparse.Namespace) -> None:
 
     rows = PROMPTS * EACH
     config = GRPOConfig(
-        output_dir="/tmp/trl-benchmark", use_cpu=True, report_to=[], save_strategy="no", logging_steps=1000,
+        output_dir=tempfile.mkdtemp(), use_cpu=True, report_to=[], save_strategy="no", logging_steps=1000,
         disable_tqdm=True, max_steps=options.steps, seed=0, learning_rate=options.lr,
         lr_scheduler_type="constant", weight_decay=0.0, adam_beta1=0.9, adam_beta2=0.99, max_grad_norm=1.0,
         per_device_train_batch_size=rows // options.accumulate, gradient_accumulation_steps=options.accumulate,
@@ -222,7 +223,7 @@ def main() -> None:
     parser.add_argument("--out", help="JSON file; default benchmarks/results/trainer-WHAT.json")
     parser.add_argument("--repeats", type=int, default=5, help="turns of the sampler benchmark")
     parser.add_argument("--steps", type=int, default=12, help="steps of the step benchmark")
-    parser.add_argument("--accumulate", type=int, default=4, help="TRL's gradient accumulation steps")
+    parser.add_argument("--accumulate", type=int, default=1, help="TRL's gradient accumulation steps")
     parser.add_argument("--lr", type=float, default=3e-4, help="learning rate of the step benchmark")
     parser.add_argument("--n", type=int, default=EACH, help="rollouts per prompt of memory-once")
     options = parser.parse_args()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import CASES
 from tests.engine.models import build, ragged_prompts
 from winnow.engine import Sampler, Session
 from winnow.engine.decoder import CopyingDecoder
@@ -212,6 +213,32 @@ def test_dropout_is_off_while_sampling() -> None:
     evaluated, trained = by_name(run(model)), by_name(run(model.train()))
     for name, rollout in evaluated.items():
         np.testing.assert_array_equal(rollout.ids, trained[name].ids)
+
+
+def test_tok_01_ids_are_those_sampled_and_text_is_never_encoded() -> None:
+    assert CASES["TOK-01"]["expected"]["reencode_called"] is False
+
+    class OneWay:
+        """Decodes every completion to the same text, so that encoding it again could not give the ids."""
+
+        eos_token_id = 2
+
+        def decode(self, ids: np.ndarray, *, skip_special_tokens: bool) -> str:
+            assert skip_special_tokens
+            return CASES["TOK-01"]["input"]["text"]
+
+        def __call__(self, *args: Any, **kwargs: Any) -> None:
+            raise AssertionError("the text was encoded")
+
+        encode = __call__
+
+    model = build("llama")
+    session = Sampler(model, OneWay(), max_new_tokens=LIMIT).session(ragged_prompts(), seed=SEED)
+    session.submit([(0, 2), (1, 2)])
+    for rollout in drain(session):
+        ids, _ = reference(model, ragged_prompts()[rollout.prompt], SamplingRule(), rollout.prompt, rollout.draw)
+        assert rollout.text == "cannot"
+        assert rollout.ids.tolist()[: len(ids)] == ids  # the reference stops at more ids
 
 
 def test_default_stop_ids_are_the_tokenizers_and_the_generation_configs() -> None:

@@ -94,6 +94,17 @@ def test_loss_05_masks_come_from_lengths() -> None:
     assert mask[0].int().tolist() == case["expected"]["mask"]
 
 
+def test_loss_08_ratios_are_per_token_and_never_summed_over_a_completion() -> None:
+    case = CASES["LOSS-08"]
+    gap, tokens = case["input"]["mean_token_logprob_diff"], case["input"]["tokens"]
+    one = torch.ones(1)
+    terms = policy_loss(
+        torch.full((1, tokens), gap), torch.zeros(1, tokens), one, one, torch.tensor([tokens]), Objective(), 1.0
+    )
+    assert float(terms.ratio) / tokens == pytest.approx(case["expected"]["sequence_ratio_mean"], abs=1e-4)
+    assert float(terms.ratio_max) < case["expected"]["sequence_ratio_sum"] and int(terms.clipped) == 0
+
+
 def test_loss_09_an_outlier_is_clamped_and_counted() -> None:
     gap = CASES["LOSS-09"]["input"]["log_ratio"]
     new = torch.zeros(1, 2, requires_grad=True)
@@ -148,7 +159,7 @@ def test_padding_never_matters() -> None:
             policy_loss(x.requires_grad_(), clean.detach(), one, one, lengths, objective, 5.0)
             for x in (clean.clone(), dirty.clone())
         ]
-        assert float(results[0].loss) == float(results[1].loss)
+        assert float(results[0].loss.detach()) == float(results[1].loss.detach())
         assert float(results[0].ratio) == float(results[1].ratio) == pytest.approx(5.0)
 
 

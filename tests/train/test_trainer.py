@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.train.conftest import FirstCharacter, Notes, make_policy, make_task
-from winnow.errors import ConfigError, DataError, ResumeError, SafetyStop
+from winnow.errors import ConfigError, DataError, ResumeError, RewardError, SafetyStop
 from winnow.rollout import Verdict
 from winnow.train import Trainer
 
@@ -38,13 +38,8 @@ def test_a_run_learns_and_leaves_every_file(settings, tmp_path):
     assert [record["step"] for record in metrics] == list(range(41))
     assert [record["step"] for record in metrics if "eval/accuracy" in record] == [0, 20, 40]
     assert metrics[-1]["total/rollouts"] == summary["rollouts"] == 40 * 4 * 8
-    assert (
-        metrics[-1]["total/rows"]
-        == summary["rows"]
-        == len(lines(out, "rollouts.jsonl"))
-        + sum(record["rows"] - record["rows"] for record in metrics[1:])
-        - sum(1 for record in lines(out, "rollouts.jsonl") if record["fate"] != "trained")
-    )
+    fates = [record["fate"] for record in lines(out, "rollouts.jsonl")]
+    assert metrics[-1]["total/rows"] == summary["rows"] == fates.count("trained")
     ledger = json.loads((out / "ledger.json").read_text())
     assert ledger["rollouts"] == summary["rollouts"] and ledger["trained"] == summary["rows"]
     assert {"numpy", "torch", "winnow", "python"} <= summary["versions"].keys()
@@ -207,6 +202,32 @@ def test_resuming_a_finished_run_changes_nothing(settings, tmp_path):
     assert again["weights_sha256"] == first["weights_sha256"] and again["steps"] == first["steps"]
     assert again["accuracy_final"] == first["accuracy_final"]
     assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("where", ["4/train", "evaluation/test:7/1"])
+def test_a_step_that_fails_is_drawn_again(settings, tmp_path, where):
+    """The reward gives up in the middle of step 4, or of the evaluation after it."""
+    whole = train(settings(steps=6, out=str(tmp_path / "a")))
+
+    class Failing(FirstCharacter):
+        evaluations = 0
+
+        def score(self, items):
+            Failing.evaluations += items[0].rollout.startswith("evaluation")
+            if items[-1].rollout.startswith(where) and Failing.evaluations in (2, 3):
+                raise RewardError("the judge is away")
+            return super().score(items)
+
+    with pytest.raises(RewardError, match="judge is away"):
+        task = make_task(reward=Failing())
+        train(settings(steps=6, checkpoint_every=3, out=str(tmp_path / "b")), task=task)
+    summary = json.loads((tmp_path / "b" / "summary.json").read_text())
+    assert summary["exit_code"] == 3 and summary["stopped"] == "the judge is away"
+    resumed = train(settings(steps=6, checkpoint_every=3, out=str(tmp_path / "b")), resume=True)
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert without_seconds(lines(tmp_path / "a")) == without_seconds(lines(tmp_path / "b"))
+    seen = [[r["rollout_id"] for r in lines(tmp_path / name, "rollouts.jsonl")] for name in "ab"]
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize(

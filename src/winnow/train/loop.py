@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
 from winnow.budget import Ledger
 from winnow.curriculum import Uniform
 from winnow.engine import Sampler
-from winnow.errors import SafetyStop
-from winnow.objective import Learner, Row, UpdateStats
+from winnow.errors import SafetyStop, WinnowError
 from winnow.objective import Totals as Denominators
+from winnow.objective import UpdateStats
 from winnow.train import metrics, weights
 from winnow.train.collect import Collected, Interrupted, collect
 from winnow.train.config import TrainConfig
@@ -24,6 +24,7 @@ from winnow.train.logs import write_json
 from winnow.train.prepare import Setup, Split
 from winnow.train.seeds import derive
 from winnow.train.state import Streaks, Totals
+from winnow.train.update import build_learner, dump, rows_of
 
 
 class Loop:
@@ -40,7 +41,8 @@ class Loop:
         self.config, self.setup, self.folder = config, setup, folder
         self.totals, self.streaks, self.ledger = Totals(), Streaks(), Ledger()
         self.accuracy: dict[str, float] = {}
-        self.saved_at: int | None = None
+        self._saved: int | None = None
+        self._logged = 0
         self.identity = Identity.of(config, setup.task.fingerprint, weights.fingerprint(setup.model))
         self._note = note
         self._curriculum = Uniform(len(setup.train), derive(config.seed, "order"))
@@ -51,7 +53,7 @@ class Loop:
             temperature=config.temperature,
             slots=config.slots,
         )
-        self._learner = _learner(config, setup)
+        self._learner = build_learner(config, setup)
         self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)
         weights.seed_generators(derive(config.seed, "global"))
 
@@ -64,15 +66,8 @@ class Loop:
         """
         started = perf_counter()
         number = self.totals.steps + 1
-        before = self._curriculum.state_dict(), self.setup.recipe.state_dict()
-        try:
+        with self._undone_on_error():
             split, collected = self._collect(number, stopped)
-        except Interrupted:
-            self._curriculum.load_state_dict(before[0])
-            self.setup.recipe.load_state_dict(before[1])
-            raise
-        except FloatingPointError as error:
-            raise SafetyStop(f"step {number}: {error}") from error
         updating = perf_counter()
         stats = self._update(split, collected)
         logged = perf_counter()
@@ -120,10 +115,14 @@ class Loop:
     def write(self, record: dict[str, Any]) -> None:
         """Append one line to the metrics."""
         self.folder.metrics.write([record])
+        self._logged = record["step"]
 
     def save(self) -> None:
-        """Save a checkpoint of everything, unless this step has one."""
-        if self.saved_at == self.totals.steps:
+        """Save a checkpoint of everything.
+
+        Not when this step has one, nor when it failed before its line was written: that step is drawn again.
+        """
+        if self.totals.steps == self._saved or self.totals.steps != self._logged:
             return
         state = {
             "identity": self.identity.as_dict(),
@@ -141,7 +140,7 @@ class Loop:
             lambda path: weights.save(path, setup.model, setup.tokenizer, optimiser),
             state,
         )
-        self.saved_at = self.totals.steps
+        self._saved = self.totals.steps
         self.write_ledger()
 
     def restore(self, path: Any, state: dict[str, Any], changed: set[str]) -> None:
@@ -164,11 +163,24 @@ class Loop:
             if not changed & {"recipe", "recipe_options", "n", "m"}:
                 self.setup.recipe.load_state_dict(state["recipe"])
         self.folder.cut(state["positions"])
-        self.saved_at = self.totals.steps
+        self._saved = self._logged = self.totals.steps
 
     def write_ledger(self) -> None:
         """Write ``ledger.json``."""
         write_json(self.folder.path / "ledger.json", self.ledger.as_dict())
+
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        """Take back what drawing prompts changed when the step does not come about, so that it is drawn again."""
+        before = self._curriculum.state_dict(), self.setup.recipe.state_dict()
+        try:
+            yield
+        except (Interrupted, WinnowError, FloatingPointError) as error:
+            self._curriculum.load_state_dict(before[0])
+            self.setup.recipe.load_state_dict(before[1])
+            if isinstance(error, FloatingPointError):
+                raise SafetyStop(f"step {self.totals.steps + 1}: {error}") from error
+            raise
 
     def _collect(self, number: int, stopped: Callable[[], bool]) -> tuple[Split, Collected]:
         setup, seed = self.setup, self.config.seed
@@ -219,33 +231,7 @@ class Loop:
                 )
             )
         if stats.nonfinite:
-            debug = self.folder.path / "debug"
-            debug.mkdir(exist_ok=True)
-            rows = [
-                {
-                    "prompt_ids": list(row.prompt_ids),
-                    "ids": row.ids,
-                    "logprobs": row.logprobs,
-                    "advantage": row.advantage,
-                }
-                for row in rows_of(split, collected)
-            ]
-            write_json(debug / f"step-{number:06d}.json", {"step": number, "loss": str(stats.loss), "rows": rows})
-
-
-def rows_of(split: Split, collected: Collected) -> list[Row]:
-    """Return the rows the learner trains on: ids and log-probabilities as sampled, advantages of the batch."""
-    batch, rollouts = collected.batch, collected.rollouts
-    return [
-        Row(
-            split.encoded[rollouts[row].prompt],
-            rollouts[row].ids,
-            rollouts[row].logprobs,
-            float(advantage),
-            float(weight),
-        )
-        for row, advantage, weight in zip(batch.rows.tolist(), batch.advantages, batch.weights, strict=True)
-    ]
+            dump(self.folder.path / "debug", number, rows_of(split, collected), stats)
 
 
 def held_out(config: TrainConfig, setup: Setup) -> Evaluation:
@@ -269,31 +255,4 @@ def held_out(config: TrainConfig, setup: Setup) -> Evaluation:
         samples=samples,
         seed=config.eval_seed,
         ks=ks,
-    )
-
-
-def _learner(config: TrainConfig, setup: Setup) -> Learner:
-    objective = setup.recipe.objective
-    reference = None
-    if objective.kl_beta > 0:
-        # With adapters the base model under them is the reference; a copy would hold the same weights twice.
-        reference = setup.model if config.lora_rank is not None else copy.deepcopy(setup.model)
-    return Learner(
-        setup.model,
-        lr=config.lr,
-        weight_decay=config.weight_decay,
-        betas=config.betas,
-        warmup_steps=config.warmup_steps,
-        max_grad_norm=config.max_grad_norm,
-        epochs=config.epochs,
-        minibatches=config.minibatches,
-        micro_batch=config.micro_batch,
-        objective=objective,
-        temperature=config.temperature,
-        reference=reference,
-        schedule=config.lr_schedule,
-        total_steps=setup.limits.total_updates(config.epochs * config.minibatches)
-        if config.lr_schedule == "cosine"
-        else None,
-        seed=derive(config.seed, "minibatches"),
     )
