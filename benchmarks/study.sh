@@ -24,15 +24,15 @@ tune() {
     for lr in 7.5e-5 1.5e-4 3e-4; do arms+=("$shape,lr=$lr"); done
   done
   "$WINNOW" compare "${arms[@]}" --seeds 2 --first-seed 100 --budget 7680 --jobs 2 --out "$RUNS/tune" \
-    --set task_options.spread=0.5 --set eval_samples=2 --set log_rollouts=none
+    --set task_options.spread=0.5 --set eval_every=20 --set eval_samples=4 --set log_rollouts=none
 }
 
 final() {
   local arms
   mapfile -t arms < benchmarks/results/tuned.txt
   for spread in 0 0.5 1; do
-    "$WINNOW" compare "${arms[@]}" --seeds 5 --budget 12800 --jobs 2 --out "$RUNS/final-$spread" \
-      --set task_options.spread=$spread --set eval_samples=4 --set log_rollouts=none
+    "$WINNOW" compare "${arms[@]}" --seeds 5 --budget 10240 --jobs 2 --out "$RUNS/final-$spread" \
+      --set task_options.spread=$spread --set eval_every=8 --set eval_samples=2 --set log_rollouts=none
   done
 }
 
