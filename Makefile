@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # uv does not read pip's settings, so a local folder of wheels given to pip is passed on.
-INSTALL := UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install -q --python $(BIN)/python -c constraints/cpu.txt
+INSTALL := UV_COMPILE_BYTECODE=1 UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install -q --python $(BIN)/python -c constraints/cpu.txt
 # torch's threads spin while they wait; with two test workers on two cores that costs most of the time.
 QUIET := OMP_NUM_THREADS=1 GOMP_SPINCOUNT=0
 

@@ -30,9 +30,9 @@ tune() {
 final() {
   local arms
   mapfile -t arms < benchmarks/results/tuned.txt
-  for spread in 0 0.5 1; do
-    "$WINNOW" compare "${arms[@]}" --seeds 5 --budget 10240 --jobs 2 --out "$RUNS/final-$spread" \
-      --set task_options.spread=$spread --set eval_every=8 --set eval_samples=2 --set log_rollouts=none
+  for spread in 0.5 1 0; do
+    "$WINNOW" compare "${arms[@]}" --seeds 5 --budget 7680 --jobs 2 --out "$RUNS/final-$spread" \
+      --set task_options.spread=$spread --set eval_every=10 --set eval_samples=2 --set log_rollouts=none
   done
 }
 

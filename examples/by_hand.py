@@ -38,7 +38,7 @@ class Settings:
     recipe: str = "vigor+pods"
     steps: int = 5
     prompts: int = 16  # per step
-    lr: float = 1e-3
+    lr: float = 2e-4
     betas: tuple[float, float] = (0.9, 0.99)
     max_grad_norm: float = 1.0
     max_new_tokens: int = 64
@@ -149,7 +149,7 @@ def update(model, optimizer, batch, prompts, completions, settings: Settings, ob
     optimizer.step()
     optimizer.zero_grad()
     model.eval()
-    return float(loss), float(norm)
+    return float(loss.detach()), float(norm)
 
 
 def held_out_accuracy(model, tokenizer, task, settings: Settings) -> float:

@@ -104,7 +104,7 @@ def test_the_written_file_reads_back_and_names_its_sources(tmp_path):
     again, _ = load_config(path, {})
     assert again == config
     text = path.read_text()
-    assert "# n is not set" in text and "m = 0.25  # flag" in text and "lr = 0.0003  # default" in text
+    assert "# n is not set" in text and "m = 0.25  # flag" in text and "lr = 0.0002  # default" in text
     assert tomllib.loads(text)["recipe_options"] == {"gate": "zero_signal"}
 
 

@@ -104,7 +104,7 @@ LEVELS: dict[str, Draw] = {
     "chain_sum/1": chain_sum(4, 1),
     "chain_sum/2": chain_sum(5, 1),
     "chain_sum/3": chain_sum(2, 2),
-    "simple_equations/0": simple_equations((1, 1), (1, 20), (1, 20)),
+    "simple_equations/0": simple_equations((1, 1), (1, 12), (1, 12)),
     "simple_equations/1": simple_equations((2, 9), (1, 20), (1, 12)),
     "simple_equations/2": simple_equations((2, 9), (21, 60), (11, 30)),
     "countdown/0": countdown(10, 60, "+-", (61, 180)),

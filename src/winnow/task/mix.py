@@ -30,25 +30,24 @@ OPTIONS = {"spread": 0.5, "train_size": 4000, "test_size": 256}
 """The options of the task and their defaults."""
 
 _MOST_TRAIN = 1_000_000
-# The smallest level has 1200 problems; test must leave most of them to train.
+# The smallest level has 432 problems; test must leave most of them to train.
 _MOST_TEST = 1024
 
 MIDDLE: dict[str, float] = {
-    "chain_sum/1": 0.2,
-    "chain_sum/2": 0.2,
-    "simple_equations/1": 0.25,
+    "chain_sum/1": 0.25,
+    "chain_sum/2": 0.1,
+    "simple_equations/1": 0.2,
+    "countdown/0": 0.15,
     "countdown/1": 0.2,
-    "countdown/2": 0.15,
+    "countdown/2": 0.1,
 }
 """Shares of the levels at ``spread=0``."""
 
 ENDS: dict[str, float] = {
-    "chain_sum/0": 0.15,
-    "chain_sum/3": 0.2,
-    "simple_equations/0": 0.15,
-    "simple_equations/2": 0.2,
-    "countdown/0": 0.1,
-    "countdown/3": 0.2,
+    "chain_sum/0": 0.2,
+    "chain_sum/3": 0.15,
+    "simple_equations/0": 0.2,
+    "countdown/3": 0.45,
 }
 """Shares of the levels at ``spread=1``."""
 

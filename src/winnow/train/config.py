@@ -76,8 +76,8 @@ class TrainConfig(BaseModel):
     seconds: float | None = Field(None, gt=0)
     """End after the step in which so many seconds of training (evaluation aside) have passed."""
 
-    lr: float = Field(3e-4, ge=0)
-    """Learning rate of AdamW; about 3e-4 suits models of a million weights, 1e-6 to 1e-5 large ones."""
+    lr: float = Field(2e-4, ge=0)
+    """Learning rate of AdamW; about 2e-4 suits models of a million weights, 1e-6 to 1e-5 large ones."""
     lr_schedule: Literal["constant", "cosine"] = "constant"
     """Whether the rate falls to 0 over the run, after the warm-up."""
     warmup_steps: int = Field(0, ge=0)
