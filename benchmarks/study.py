@@ -1,9 +1,9 @@
-"""Tables and figures of docs/results.md, from the comparisons that benchmarks/study.sh ran.
+"""Tables and figures of docs/results.md, from the runs of benchmarks/study.sh.
 
     python benchmarks/study.py runs/study
 
-Writes ``benchmarks/results/study-*.json`` (the compare.json of each part, without what can be recomputed),
-``benchmarks/results/study.md`` (the tables as Markdown) and ``docs/figures/study-*.png``.
+Writes ``benchmarks/results/study-*.json`` (what the tables and figures are made of), ``benchmarks/results/study.md``
+tables as Markdown) and ``docs/figures/study-*.png``.
 """
 
 from __future__ import annotations
@@ -13,127 +13,131 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 
-from winnow.compare.statistics import bootstrap, median, to_target
-from winnow.report import style
+from winnow.compare import Comparison, Estimate, compare_runs, figures, to_target
+from winnow.compare.result import ArmResult
+from winnow.compare.statistics import bootstrap, median
+from winnow.report import load_run, style
 
 SPREADS = ("0", "0.5", "1")
 REGIMES = ("measured", "pods", "update-bound")
 RESULTS = Path("benchmarks/results")
 FIGURES = Path("docs/figures")
-Arm = dict[str, Any]
+SHARE = 0.6  # of what the first arm gains: a target that most runs reach
 
 
-def show(estimate: dict[str, Any], digits: int = 0) -> str:
-    """Return value and interval; a censored value shows as never."""
+def load(folder: Path) -> dict[str, list[Any]]:
+    """Return the finished runs of a comparison by arm, in the order of its table."""
+    setting = json.loads((folder / "compare.json").read_text(encoding="utf-8"))
+    runs = {}
+    for arm in setting["arms"]:
+        slug = "".join(c if c.isalnum() or c in "+-.=" else "-" for c in arm["label"])
+        label = arm["label"].rsplit(",lr=", 1)[0] if "final" in folder.name else arm["label"]
+        runs[label] = [
+            load_run(path.parent) for path in sorted(folder.glob(f"runs/{slug}-????????/seed-*/summary.json"))
+        ]
+    return runs
 
-    def one(value: float | None) -> str:
-        return "∞" if value is None or not np.isfinite(value) else f"{value:,.{digits}f}"
 
-    return f"{one(estimate['value'])} [{one(estimate['low'])}, {one(estimate['high'])}]"
+def show(estimate: Estimate, digits: int = 0) -> str:
+    """Return value and interval; infinity where seeds that never arrive decide it."""
+
+    def one(value: float) -> str:
+        return f"{value:,.{digits}f}" if np.isfinite(value) else "∞"
+
+    return f"{one(estimate.value)} [{one(estimate.low)}, {one(estimate.high)}]"
 
 
-def read(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / "compare.json").read_text(encoding="utf-8")))
-
-
-def table(result: dict[str, Any]) -> str:
+def table(result: Comparison) -> str:
     """Return one comparison as a Markdown table."""
     head = ["recipe", "final accuracy", "vs first", "rollouts", "rows", *(f"seconds, {name}" for name in REGIMES)]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    for arm in result["arms"]:
+    for arm in result.arms:
         cells = [
-            f"`{arm['label']}`",
-            show(arm["final_accuracy"], 3),
-            show(arm["gain_over_first"], 3),
-            show(arm["to_target"]["rollouts"]),
-            show(arm["to_target"]["rows"]),
-            *(show(arm["seconds_to_target"][name], 1) for name in REGIMES),
+            f"`{arm.label}`",
+            show(arm.final, 3),
+            show(arm.gain, 3),
+            show(arm.reach["rollouts"]),
+            show(arm.reach["rows"]),
+            *(show(result.regimes[name][arm.label], 1 if name == "measured" else 0) for name in REGIMES),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def priced(arm: Arm, ratio: float, target: float) -> list[float]:
-    """Return what each seed paid to reach the target when a trained row costs ``ratio`` generated rollouts."""
-    return [
-        to_target(np.array(curve["rollouts"]) + ratio * np.array(curve["rows"]), np.array(curve["accuracy"]), target)
-        for curve in arm["curves"]
+def easy_target(runs: dict[str, list[Any]]) -> float:
+    """Return the accuracy at which the first arm has made `SHARE` of its mean gain."""
+    best = compare_runs(runs)
+    start = float(np.mean([curve.accuracy[0] for curve in best.arms[0].curves]))
+    return start + SHARE * (best.target - start)
+
+
+def no_signal(runs: list[Any]) -> float:
+    return float(np.mean([run.summary["no_signal_mean"] for run in runs]))
+
+
+def priced(arm: ArmResult, ratio: float, target: float) -> float:
+    """Return the median price of reaching the target when a trained row costs ``ratio`` generated rollouts."""
+    paid = [
+        to_target(curve.spent["rollouts"] + ratio * curve.spent["rows"], curve.accuracy, target) for curve in arm.curves
     ]
+    return bootstrap(paid, median).value
 
 
-def boundaries(results: dict[str, dict[str, Any]]) -> tuple[plt.Figure, dict[str, Any]]:
-    """Draw the price of reaching the target over that of the first arm, against the cost of a trained row."""
+@style.styled
+def boundaries(results: dict[str, Comparison], shares: dict[str, float]) -> tuple[Any, dict[str, Any]]:
+    """Draw the price of the target over that of the first arm, against the cost of a trained row."""
     ratios = np.geomspace(0.05, 50, 31)
     figure, row = style.canvas(1, len(results), size=(10.6, 3.8), sharey=True)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"ratios": ratios.tolist()}
     for axes, (spread, result) in zip(np.atleast_1d(row), results.items(), strict=True):
-        base, *others = result["arms"]
+        base, *others = result.arms
         for place, arm in enumerate(others, start=1):
-            quotient = []
-            for ratio in ratios:
-                ours = bootstrap(priced(arm, float(ratio), result["target"]), median).value
-                theirs = bootstrap(priced(base, float(ratio), result["target"]), median).value
-                quotient.append(ours / theirs if np.isfinite(ours) and np.isfinite(theirs) else np.nan)
-            found.setdefault(spread, {})[arm["label"]] = dict(zip(ratios.round(3).tolist(), quotient, strict=True))
-            axes.plot(
-                ratios,
-                quotient,
-                style.DASHES[place % len(style.DASHES)],
-                color=style.PALETTE[place],
-                label=arm["label"],
-            )
+            quotient = [priced(arm, ratio, result.target) / priced(base, ratio, result.target) for ratio in ratios]
+            found.setdefault(spread, {})[arm.label] = [q if np.isfinite(q) else None for q in quotient]
+            look = {"color": style.PALETTE[place], "linestyle": style.DASHES[place % len(style.DASHES)]}
+            axes.plot(ratios, quotient, label=arm.label, **look)
         axes.axhline(1, color=style.MUTED, linewidth=1)
         axes.set_xscale("log")
         axes.set_xlabel("cost of a trained row / cost of a rollout")
-        axes.set_title(f"spread {spread}: {result['no_signal']:.0%} of groups without signal", fontsize=10)
-    np.atleast_1d(row)[0].set_ylabel(f"cost to target / {base['label'].split(':')[0]} (first)")
+        axes.set_title(f"spread {spread}: {shares[spread]:.0%} without signal", fontsize=10)
+    np.atleast_1d(row)[0].set_ylabel(f"price of the target / {base.label}")
     handles, labels = np.atleast_1d(row)[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2, fontsize=9)
+    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize=9)
     return figure, found
 
 
-def no_signal(folder: Path, arm: str) -> float:
-    """Return the mean share of groups without signal over the runs of the arm that generates n = 8."""
-    shares = []
-    for summary in folder.glob("runs/*/seed-*/summary.json"):
-        content = json.loads(summary.read_text(encoding="utf-8"))
-        if summary.parent.parent.name.startswith(arm):
-            shares.append(content["no_signal_mean"])
-    return float(np.mean(shares)) if shares else float("nan")
-
-
-def keep(result: dict[str, Any], name: str) -> None:
+def keep(content: Any, name: str) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / f"study-{name}.json").write_text(json.dumps(result) + "\n", encoding="utf-8")
+    (RESULTS / f"study-{name}.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     runs = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/study")
     parts = []
-    if (runs / "tune" / "compare.json").is_file():
-        tuned = read(runs / "tune")
-        keep(tuned, "tune")
-        parts.append("## tune\n\n" + table(tuned))
-    results = {}
+    for name in ("tune", "noise"):
+        if (runs / name / "compare.json").is_file():
+            result = compare_runs(load(runs / name))
+            keep(result.as_dict(), name)
+            parts.append(f"## {name}\n\n{table(result)}")
+    results, shares = {}, {}
     for spread in SPREADS:
         folder = runs / f"final-{spread}"
-        if (folder / "compare.json").is_file():
-            results[spread] = {**read(folder), "no_signal": no_signal(folder, "grpo-n=8")}
-            keep(results[spread], f"final-{spread}")
-            parts.append(
-                f"## spread {spread}: {results[spread]['no_signal']:.1%} of groups of 8 without signal, "
-                f"target {results[spread]['target']:.3f}\n\n" + table(results[spread])
-            )
+        if not (folder / "compare.json").is_file():
+            continue
+        arms = load(folder)
+        shares[spread] = no_signal(next(iter(arms.values())))
+        results[spread] = compare_runs(arms, target=easy_target(arms))
+        keep(results[spread].as_dict(), f"spread-{spread}")
+        style.save(figures.curves(results[spread]), FIGURES / f"study-spread-{spread}.png")
+        parts.append(
+            f"## spread {spread}\n\n{shares[spread]:.1%} of GRPO's groups of 8 without signal over the run; target "
+            f"{results[spread].target:.3f}; at GRPO's own best, {compare_runs(arms).target:.3f}:\n\n"
+            f"{table(compare_runs(arms))}\n\nat the target of {SHARE:.0%} of its gain:\n\n{table(results[spread])}"
+        )
     if results:
-        FIGURES.mkdir(parents=True, exist_ok=True)
-        figure, found = style.styled(boundaries)(results)
+        figure, found = boundaries(results, shares)
         style.save(figure, FIGURES / "study-boundaries.png")
         keep(found, "boundaries")
     (RESULTS / "study.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -53,7 +53,7 @@ def test_pass_rate_is_the_one_on_record(rates, level):
     assert outcomes.mean().item() == pytest.approx(RECORD[level]["sampled"], abs=4 * error)
 
 
-@pytest.mark.parametrize(("spread", "share"), [(0, 0.18), (0.5, 0.41), (1, 0.65)])
+@pytest.mark.parametrize(("spread", "share"), [(0, 0.2), (0.5, 0.5), (1, 0.8)])
 def test_spread_sets_the_share_of_groups_without_signal(rates, spread, share):
     weights = mix.shares(spread)
     recorded = sum(weight * RECORD[level]["no_signal_at_8"] for level, weight in weights.items())
@@ -66,7 +66,7 @@ def test_spread_sets_the_share_of_groups_without_signal(rates, spread, share):
 def test_skill_is_latent():
     weights = mix.shares(0.5)
     sampled, greedy = (sum(w * RECORD[x][how] for x, w in weights.items()) for how in ("sampled", "greedy"))
-    assert 0.25 < sampled < 0.5
+    assert 0.35 < sampled < 0.5
     assert greedy > sampled + 0.2
 
 
