@@ -104,7 +104,7 @@ def boundaries(results: dict[str, Comparison], shares: dict[str, float]) -> tupl
         axes.set_title(f"spread {spread}: {shares[spread]:.0%} without signal", fontsize=10)
     np.atleast_1d(row)[0].set_ylabel(f"price of the target / {base.label}")
     handles, labels = np.atleast_1d(row)[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize=9)
+    style.legend_above(figure, handles, labels)
     return figure, found
 
 

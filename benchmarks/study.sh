@@ -3,6 +3,7 @@
 #
 #   bash benchmarks/study.sh tune      learning rate and shape per recipe, on seeds that the result does not use
 #   bash benchmarks/study.sh final     the comparison: five seeds at three spreads of difficulty
+#   bash benchmarks/study.sh noise     the same with four times the rollouts in a step
 #   bash benchmarks/study.sh report    tables and figures of docs/results.md from the runs
 #
 # Runs are kept and reused, so each stage can be interrupted and called again. Two runs at a time on two cores: their
@@ -36,6 +37,13 @@ final() {
   done
 }
 
+# Less noise per step: 512 rollouts instead of 128, at twice the rate (the square root of the batch), which is not tuned.
+noise() {
+  "$WINNOW" compare grpo:n=8,prompts=64 grpo:n=2,prompts=256 pods:n=16,m=4,prompts=32 vigor:prompts=64 \
+    --lr 3e-4 --seeds 3 --budget 15360 --jobs 2 --out "$RUNS/noise" \
+    --set task_options.spread=0.5 --set eval_every=5 --set eval_samples=2 --set log_rollouts=none
+}
+
 report() { .venv/bin/python benchmarks/study.py "$RUNS"; }
 
-"${1:?tune, final or report}"
+"${1:?tune, final, noise or report}"

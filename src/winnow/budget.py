@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from winnow.errors import BudgetError, ConfigError
+
+MOST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,12 @@ class Budget:
             raise ConfigError(f"a budget is given in rollouts or in tokens: found {found}")
         for name in ("rollouts", "tokens", "longest"):
             value = getattr(self, name)
-            if value is not None and (int(value) != value or value < 1):
-                raise ConfigError(f"Budget({name}={value!r}): use a whole number >= 1")
+            if value is None:
+                continue
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not whole or not 1 <= value <= MOST:
+                raise ConfigError(f"Budget({name}={value!r}): use a whole number from 1 to {MOST}")
+            object.__setattr__(self, name, int(value))
         if self.longest is not None and self.tokens is not None and self.longest > self.tokens:
             raise ConfigError(
                 f"Budget(tokens={self.tokens}, longest={self.longest}): not even one rollout of {self.longest} "
@@ -56,8 +64,9 @@ class Budget:
             return self.rollouts - asked
         assert self.tokens is not None
         if self.longest is None:
-            return 1 if in_flight == 0 and tokens < self.tokens else 0
-        return max(0, (self.tokens - tokens) // self.longest - in_flight)
+            return 1 if in_flight == 0 and tokens < self.tokens and asked < self.tokens else 0
+        # A rollout has at least one token, so a host that tells empty ones still comes to an end.
+        return max(0, min((self.tokens - tokens) // self.longest - in_flight, self.tokens - asked))
 
     def check(self, tokens: int, longest: int) -> None:
         """Refuse tokens beyond the budget, or a rollout longer than was reserved.

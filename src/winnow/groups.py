@@ -16,14 +16,14 @@ BLOCK_ELEMENTS = 1 << 16
 
 
 def as_rewards(rewards: npt.ArrayLike) -> npt.NDArray[np.floating]:
-    """Return rewards as a one-dimensional float array; None becomes NaN, float32 stays float32.
+    """Return rewards as a one-dimensional float array; None and masked entries become NaN, float32 stays float32.
 
     Raises:
         ValueError: if the input has another number of dimensions.
     """
-    array = np.asarray(rewards)
+    array = np.asarray(rewards.filled(np.nan) if isinstance(rewards, np.ma.MaskedArray) else rewards)
     if array.dtype not in (np.float64, np.float32):
-        array = np.asarray(rewards, dtype=np.float64)
+        array = np.asarray(array, dtype=np.float64)
     if array.ndim != 1:
         raise ValueError(f"rewards must have shape (N,), found shape {array.shape}")
     return array

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from winnow.groups import FloatArray, IntArray
 
-# Significant bits of a variance that count in a ranking. The rest is rounding of running sums, and the order in
-# which rewards arrive must not decide a rank.
+# Significant bits of a variance that count in a ranking. The rest is rounding of running sums, which depends on the
+# order in which rewards arrive; dropping it leaves that order a say only where a variance lies at the edge of a step.
 RANKING_BITS = 40
 
 
@@ -39,10 +39,9 @@ class Observed:
     def add(self, prompts: IntArray, outcomes: FloatArray) -> None:
         """Record outcomes (k,) of rollouts of ``prompts`` (k,), in any order; NaN and infinities count as told only.
 
-        Complexity: O(P + k).
+        Complexity: O(k).
         """
-        size = len(self)
-        self.told += np.bincount(prompts, minlength=size)
+        np.add.at(self.told, prompts, 1)
         finite = np.isfinite(outcomes)
         where, values = (prompts, outcomes) if finite.all() else (prompts[finite], outcomes[finite])
         fresh = np.isnan(self._shift[where])
@@ -50,9 +49,9 @@ class Observed:
         # written in reverse, so that the first of several new ones stays.
         self._shift[where[fresh][::-1]] = values[fresh][::-1]
         shifted = values - self._shift[where]
-        self.valid += np.bincount(where, minlength=size)
-        self._sum += np.bincount(where, weights=shifted, minlength=size)
-        self._squares += np.bincount(where, weights=shifted * shifted, minlength=size)
+        np.add.at(self.valid, where, 1)
+        np.add.at(self._sum, where, shifted)
+        np.add.at(self._squares, where, shifted * shifted)
         np.minimum.at(self.lowest, where, values)
         np.maximum.at(self.highest, where, values)
 

@@ -105,11 +105,13 @@ class Recipe:
             seed: of every random choice in the step (random selection, random ties).
 
         Raises:
-            ConfigError: if there is no prompt.
+            ConfigError: if there is no prompt, or the budget is no `Budget`.
         """
         count = int(prompts) if isinstance(prompts, int | np.integer) else len(prompts)
         if count < 1:
             raise ConfigError(f"a step over {count} prompts: at least 1 is needed")
+        if budget is not None and not isinstance(budget, Budget):
+            raise ConfigError(f"budget={budget!r}: use winnow.Budget(rollouts=...) or winnow.Budget(tokens=...)")
         return Step(self, count, budget or Budget(rollouts=count * self.allocation.n), seed)
 
     def override(self, **changes: Any) -> Recipe:

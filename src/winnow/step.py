@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from winnow.recipe import Recipe
 
 
+LARGEST = 1e150  # squares of larger rewards overflow
+
+
 class Requests(Sequence[tuple[int, int]]):
     """What to draw: pairs ``(prompt index, count)``, in the order in which to start them.
 
@@ -68,8 +71,9 @@ class Requests(Sequence[tuple[int, int]]):
 class Step:
     """One step of a recipe; made by `Recipe.begin`.
 
-    Invariants: `ask` never hands out more than the budget has left; every rollout handed out is told once;
-    the result does not depend on the order of telling, but for which of equal rewards counts as first.
+    Invariants: `ask` never hands out more than the budget has left; every rollout handed out is told once. The order of
+    telling decides which row has which number, hence which of equal rewards counts as first and what a random
+    selection picks; beyond that it changes nothing but the last bits of a variance.
     """
 
     def __init__(self, recipe: Recipe, prompts: int, budget: Budget, seed: int) -> None:
@@ -78,10 +82,11 @@ class Step:
         self.seen = Observed(prompts)
         self._rng = np.random.default_rng(seed)
         self._allocator = recipe.allocation.begin(prompts, budget.rollouts, self._rng)
-        self._pending: Grant = NOTHING
+        self._pending = _Pending(NOTHING)
         self._asked = self._granted = self._told = self._tokens = self._waves = 0
         self._out: IntArray = np.zeros(prompts, np.int64)
         self._chunks: list[tuple[IntArray, FloatArray, FloatArray, IntArray]] = []
+        self._batch: TrainBatch | None = None
 
     @property
     def in_flight(self) -> int:
@@ -108,19 +113,19 @@ class Step:
             Requests; empty when results have to be told first, or when the step is done.
 
         Raises:
-            ConfigError: if limit is negative.
+            ConfigError: if limit is negative or not whole.
 
         Complexity: that of the allocation rule, plus O(length of the answer).
         """
-        if limit is not None and limit < 0:
-            raise ConfigError(f"ask(limit={limit}): use a number >= 0, or None for no limit")
+        if limit is not None and (not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 0):
+            raise ConfigError(f"ask(limit={limit!r}): use a whole number >= 0, or None for no limit")
         parts: list[Grant] = []
         room = self._room() if limit is None else min(limit, self._room())
         while room > 0:
             self._refill()
             if not self._pending:
                 break
-            part, self._pending = _split(self._pending, room)
+            part = self._pending.take(room)
             taken = int(part.counts.sum())
             room -= taken
             self._asked += taken
@@ -140,9 +145,10 @@ class Step:
         if self._pending or self._allocator.finished:
             return
         left = None if self.budget.rollouts is None else self.budget.rollouts - self._granted
-        self._pending = self._allocator.next(self.seen, left)
-        self._granted += int(self._pending.counts.sum())
-        np.add.at(self.seen.granted, self._pending.prompts, self._pending.counts)
+        grant = self._allocator.next(self.seen, left)
+        self._pending = _Pending(grant)
+        self._granted += int(grant.counts.sum())
+        np.add.at(self.seen.granted, grant.prompts, grant.counts)
 
     def tell(
         self,
@@ -156,21 +162,26 @@ class Step:
         Args:
             prompts: int (k,) prompt index of each rollout.
             rewards: (k,) what is optimised; None, NaN and infinities are unscorable.
-            outcomes: (k,) the verifier's verdict, on which signal is judged; None takes the rewards.
+            outcomes: (k,) the verifier's verdict, on which signal is judged; where there is none (None or NaN, for all
+                or for single rollouts) the reward takes its place.
             tokens: int (k,) generated tokens of each; required under a token budget, else 0 when left out.
 
         Raises:
-            ValueError: if lengths differ, or an index is no prompt of this step.
+            ValueError: if lengths differ, an index is no prompt of this step, a number that has to be whole is not,
+                tokens are negative, or a reward exceeds 1e150 in magnitude.
+            ConfigError: if a token budget is told no tokens, or the step is finished.
             BudgetError: if more rollouts of a prompt are told than were asked for, or tokens exceed the budget.
+
+        Complexity: O(k log k), plus that of the allocation rule.
         """
-        where = np.atleast_1d(np.asarray(prompts, dtype=np.int64))
-        scores = as_rewards(np.atleast_1d(np.asarray(rewards, dtype=np.float64))).astype(np.float64)
-        verdicts = scores
-        if outcomes is not None:
-            verdicts = np.where(np.isfinite(scores), np.atleast_1d(np.asarray(outcomes, dtype=np.float64)), np.nan)
+        if self._batch is not None:
+            raise ConfigError("tell: the step is finished; begin a new one")
+        where = _whole(prompts, "prompts")
+        scores = _scores(rewards, "rewards")
+        verdicts = scores if outcomes is None else _scores(outcomes, "outcomes")
         if tokens is None and self.budget.tokens is not None:
             raise ConfigError("a token budget needs tell(..., tokens=...): the generated tokens of each rollout")
-        lengths = np.zeros(len(where), np.int64) if tokens is None else np.atleast_1d(np.asarray(tokens, np.int64))
+        lengths = np.zeros(len(where), np.int64) if tokens is None else _whole(tokens, "tokens")
         if not len(where) == len(scores) == len(verdicts) == len(lengths):
             raise ValueError(
                 f"tell: {len(where)} prompts, {len(scores)} rewards, {len(verdicts)} outcomes and "
@@ -179,7 +190,8 @@ class Step:
         if len(where) == 0:
             return
         self._check(where, lengths)
-        self._out -= np.bincount(where, minlength=len(self.seen))
+        verdicts = np.where(np.isnan(verdicts) | ~np.isfinite(scores), scores, verdicts)
+        np.subtract.at(self._out, where, 1)
         self._told += len(where)
         self._tokens += int(lengths.sum())
         self._chunks.append((where, scores, verdicts, lengths))
@@ -191,43 +203,81 @@ class Step:
         if where.min() < 0 or where.max() >= size:
             wrong = where[(where < 0) | (where >= size)][0]
             raise ValueError(f"tell: prompt {wrong} is not in this step, which has prompts 0 to {size - 1}")
-        surplus = np.bincount(where, minlength=size) - self._out
+        told, counts = np.unique(where, return_counts=True)
+        surplus = counts - self._out[told]
         if (surplus > 0).any():
-            prompt = int(surplus.argmax())
+            worst = int(surplus.argmax())
             raise BudgetError(
-                f"tell: {surplus[prompt]} more rollouts of prompt {prompt} than were asked for; "
+                f"tell: {surplus[worst]} more rollouts of prompt {told[worst]} than were asked for; "
                 "draw only what ask() returns and tell each rollout once"
             )
+        if lengths.min() < 0:
+            raise ValueError(f"tell: tokens={lengths.min()}: a rollout cannot have fewer than 0 tokens")
         self.budget.check(self._tokens + int(lengths.sum()), int(lengths.max()))
 
     def finish(self) -> TrainBatch:
-        """Gate, select and weigh what came back.
+        """Gate, select and weigh what came back; called again, it returns the same batch.
 
         Raises:
             ConfigError: if rollouts are still in flight.
         """
+        if self._batch is not None:
+            return self._batch
         if self.in_flight:
             raise ConfigError(
                 f"finish: {self.in_flight} rollouts asked for were not told; tell them, with reward None for lost ones"
             )
-        reason = self._allocator.reason if self._room() > 0 else ""
-        if self.budget.tokens is not None and not reason and self._tokens < self.budget.tokens:
-            reason = (
-                f"{self.budget.tokens - self._tokens} tokens are left, fewer than one rollout of at most "
-                f"{self.budget.longest} may need"
-            )
+        reason = self._why_left()
         told = [np.concatenate(column) for column in zip(*self._chunks, strict=True)] if self._chunks else None
-        return funnel(self.recipe, self.seen, told, self._rng, waves=self._waves, reason=reason)
+        self._batch = funnel(self.recipe, self.seen, told, self._rng, waves=self._waves, reason=reason)
+        return self._batch
+
+    def _why_left(self) -> str:
+        """Say why budget is left over; an empty string if none is."""
+        rollouts, tokens = self.budget.rollouts, self.budget.tokens
+        left = rollouts - self._asked if rollouts is not None else (tokens or 0) - self._tokens
+        if left <= 0:
+            return ""
+        if not self.done:
+            return f"finish() was called with {left} {'rollouts' if rollouts is not None else 'tokens'} left to ask for"
+        if self._room() > 0:
+            return self._allocator.reason
+        return f"{left} tokens are left, fewer than one rollout of at most {self.budget.longest} may need"
 
 
-def _split(grant: Grant, room: int) -> tuple[Grant, Grant]:
-    """Cut a grant after ``room`` rollouts."""
-    ends = np.cumsum(grant.counts)
-    if ends[-1] <= room:
-        return grant, NOTHING
-    cut = int(np.searchsorted(ends, room))
-    over = int(ends[cut]) - room
-    first, rest = grant.counts[: cut + 1].copy(), grant.counts[cut:].copy()
-    first[-1] -= over
-    rest[0] = over
-    return Grant(grant.prompts[: cut + 1], first), Grant(grant.prompts[cut:], rest)
+class _Pending:
+    """A grant that is handed out piece by piece."""
+
+    def __init__(self, grant: Grant) -> None:
+        self._grant = grant
+        self._ends = np.cumsum(grant.counts)
+        self._given = 0
+
+    def __bool__(self) -> bool:
+        return len(self._ends) > 0 and self._given < int(self._ends[-1])
+
+    def take(self, room: int) -> Grant:
+        """Return the next ``room`` rollouts, or all that are left."""
+        begin, end = self._given, min(self._given + room, int(self._ends[-1]))
+        first = int(np.searchsorted(self._ends, begin, side="right"))
+        last = int(np.searchsorted(self._ends, end, side="left"))
+        counts = self._grant.counts[first : last + 1].copy()
+        counts[-1] -= int(self._ends[last]) - end
+        counts[0] -= begin - (int(self._ends[first]) - int(self._grant.counts[first]))
+        self._given = end
+        return Grant(self._grant.prompts[first : last + 1], counts)
+
+
+def _whole(values: npt.ArrayLike, name: str) -> IntArray:
+    array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "iu" and array.size:
+        raise ValueError(f"tell: {name} must be whole numbers, found {array.dtype} such as {array.flat[0]!r}")
+    return array.astype(np.int64)
+
+
+def _scores(values: npt.ArrayLike, name: str) -> FloatArray:
+    array = as_rewards(np.atleast_1d(np.asarray(values, dtype=np.float64))).astype(np.float64)
+    large = np.isfinite(array) & (np.abs(array) > LARGEST)
+    if large.any():
+        raise ValueError(f"tell: {name} of {array[large][0]:g}: more than {LARGEST:g} in magnitude has no variance")
+    return array

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from winnow.errors import GroupWarning, unknown
+from winnow.errors import ConfigError, GroupWarning, unknown
 from winnow.groups import FloatArray, Groups, as_rewards, scorable
 
 AdvantageRule = Callable[..., FloatArray]
@@ -63,6 +63,12 @@ class Centred:
         """Sum per-row values (in group order) over each group."""
         return np.add.reduceat(values, self.groups.starts) if len(values) else values
 
+    def largest(self) -> FloatArray:
+        """Return the largest deviation of each group, in magnitude."""
+        return (
+            np.maximum.reduceat(np.abs(self.deviation), self.groups.starts) if len(self.deviation) else self.deviation
+        )
+
     def rows(self, values: FloatArray) -> FloatArray:
         """Return values in the order of the rows given; unscorable rows get 0."""
         return self.groups.scatter(values, self.size)
@@ -109,6 +115,10 @@ class Advantage:
     def __post_init__(self) -> None:
         if isinstance(self.rule, str) and self.rule not in RULES:
             raise unknown("advantage", self.rule, RULES)
+        if self.ddof not in (0, 1):
+            raise ConfigError(f"ddof={self.ddof!r}: use 1 (sample) or 0 (population)")
+        if not 0 <= self.eps < np.inf:
+            raise ConfigError(f"eps={self.eps!r}: use a number >= 0")
 
     @property
     def name(self) -> str:

@@ -40,7 +40,9 @@ def grpo(
         raise ValueError(f"ddof={ddof!r}: use 1 (sample) or 0 (population)")
     centred = Centred.of(rewards, groups)
     sizes = centred.groups.sizes
-    variance = centred.per_group(centred.deviation**2) / np.maximum(sizes - ddof, 1)
-    scale = np.sqrt(variance) + eps
-    scale[variance == 0] = 1.0
+    # Squares of very large or very small rewards leave the range of floats, so each group is scaled by a power of two.
+    unit = np.exp2(np.frexp(centred.largest())[1])
+    scaled = centred.deviation / centred.groups.spread(unit)
+    spread = np.sqrt(centred.per_group(scaled**2) / np.maximum(sizes - ddof, 1)) * unit
+    scale = np.where(spread > 0, spread + eps, 1.0)
     return centred.rows(centred.deviation / centred.groups.spread(scale))

@@ -27,11 +27,11 @@ class Vigor:
     sizes and the same number of places, ``K[t+1] = ceil(keep K[t])``. A prompt has completed a level when all
     rollouts granted to it came back. Whenever rollouts are asked for, the best completed prompt of the lowest
     level that has not moved up moves up if fewer than ``floor(keep c)`` of the c prompts that have completed its
-    level so far rank before it (``K[t+1]`` once all have completed it) and the next level has a free place. So a
-    slot waits only while the ranking has nothing to say, never for the slowest rollout of a round. Every place is
-    filled in the end, so the sizes, as a multiset, and the budget are exactly those of the rounds; which prompts
-    get them can differ, as an early finisher may take a place. If each ask is answered in full before the next
-    ask, the two forms grant the same rollouts to the same prompts.
+    level so far rank before it and the next level has a free place. Once all prompts of a level but one have completed
+    it, its ranking is taken as final. So slots wait only while a ranking has nothing to say, and never for the slowest
+    prompt of a level. Every place is filled in the end, so the sizes, as a multiset, and the budget are exactly those
+    of the rounds; which prompts get them can differ, as an early finisher may take a place. If every ask comes without
+    a limit and is answered in full before the next, the two forms grant the same rollouts to the same prompts.
 
     Budget. It is spent exactly, in both forms: a round that the budget cannot pay in full is shared out evenly
     over its prompts (the remainder to the highest variance), and the last round spends whatever is left. That is
@@ -58,7 +58,7 @@ class Vigor:
     Raises:
         ConfigError: if a setting is out of range.
 
-    Complexity: a round costs O(P) expected; streaming costs O(log P) per rollout granted or told.
+    Complexity: a round costs O(P) expected; streaming costs O(log P) per prompt that moves up.
     """
 
     rounds: int = 4

@@ -64,8 +64,8 @@ class Streaming:
                 self._completed[level] += 1
 
     def _top(self, level: int) -> int:
-        completed = self._completed[level]
-        if completed == self._entered[level] == len(self._places[level]):
+        completed, size = self._completed[level], len(self._places[level])
+        if completed >= max(1, size - 1) and self._entered[level] == size:
             return len(self._places[level + 1])
         return math.floor(self._keep * completed + 1e-9)
 

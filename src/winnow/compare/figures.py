@@ -58,7 +58,7 @@ def curves(comparison: Comparison) -> Any:
         color=style.MUTED,
     )
     handles, labels = row[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), fontsize=10)
+    style.legend_above(figure, handles, labels)
     return figure
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from winnow import errors
 from winnow.model import lora as adapters
 from winnow.model.prompts import encode_prompt
+from winnow.model.quiet import without_bars
 
 try:
     import torch
@@ -82,7 +83,8 @@ def load(
     name = source.name if isinstance(source, Path) else source
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=kind, local_files_only=True)
+        with without_bars():
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=kind, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         first = str(error).strip().splitlines()[0]
         raise errors.ConfigError(f"cannot load a causal language model from {str(source)!r}: {first}") from error

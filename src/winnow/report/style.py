@@ -13,6 +13,7 @@ from winnow.errors import MissingExtra
 # Okabe and Ito's palette without its yellow, ordered so that neighbours differ in lightness too.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5B5B5B")
 DASHES = ("-", "-", "-", "-", "--", "--", "--")
+LEGEND_CHARACTERS = 120
 INK = "#1F2933"
 MUTED = "#6B7785"
 GRID = "#E3E7EC"
@@ -70,6 +71,12 @@ def styled(make: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
             return make(*args, **kwargs)
 
     return drawn
+
+
+def legend_above(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Put one legend above all axes, in as many columns as the width of a figure holds."""
+    columns = max(1, min(len(labels), LEGEND_CHARACTERS // (max(map(len, labels), default=1) + 8)))
+    figure.legend(handles, labels, loc="outside upper left", ncols=columns, fontsize=10)
 
 
 def canvas(rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (7.2, 4.0), **options: Any) -> Any:

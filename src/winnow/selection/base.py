@@ -138,7 +138,7 @@ class Select:
     ties: str = "index"
 
     def __post_init__(self) -> None:
-        check_m(self.m)
+        object.__setattr__(self, "m", check_m(self.m))
         if isinstance(self.rule, str) and self.rule not in RULES:
             raise unknown("selection", self.rule, RULES)
         if self.ties not in ("index", "random"):

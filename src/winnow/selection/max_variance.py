@@ -10,6 +10,8 @@ from winnow.selection.base import Selection, leftmost, register, select_by_block
 
 # Splits whose variances differ by less than this share of the best are a tie.
 TIE = 1e-12
+# Groups whose rewards span more than this, or less than its inverse, are scaled so that squares stay in range.
+LARGE = 1e140
 
 
 @register
@@ -76,6 +78,10 @@ def _best_split(ordered: FloatArray, m: int) -> npt.NDArray[np.int64]:
     base = small[0].copy()
     small -= base
     large -= base
+    span = large[-1]
+    if span.max() > LARGE or np.min(span, where=span > 0, initial=1.0) < 1 / LARGE:
+        exponent = np.frexp(span)[1]
+        small, large = np.ldexp(small, -exponent), np.ldexp(large, -exponent)
     # Row k holds the sum, or the sum of squares, of the rewards kept under split k. From k to k+1 the
     # largest of the small rewards leaves and the next of the large ones comes.
     total, squares = np.empty((2, m + 1, len(ordered)))
