@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints/cpu.txt
 	@touch $(READY)
 
 train: $(READY)
-	$(BIN)/winnow train --out runs/$$(date +%Y%m%d-%H%M%S)
+	GOMP_SPINCOUNT=0 $(BIN)/winnow train --out runs/$$(date +%Y%m%d-%H%M%S)
 
 test: $(READY)
 	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not slow and not gpu"

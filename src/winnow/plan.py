@@ -16,6 +16,9 @@ import numpy.typing as npt
 from winnow.errors import ConfigError, DataError
 from winnow.groups import FloatArray
 
+MOST_PASSES = 1e6
+"""More passes over the data than any run makes."""
+
 
 def no_signal_share(pass_rate: npt.ArrayLike, n: int) -> FloatArray:
     """Return the probability that all of ``n`` independent rollouts pass or all fail, ``p^n + (1-p)^n``.
@@ -66,8 +69,11 @@ def optimizer_steps(
     A last step that would not be full does not run.
 
     Raises:
+        ConfigError: ``epochs`` is not above 0 and at most `MOST_PASSES`.
         DataError: the data does not fill one step, so that nothing would be trained.
     """
+    if not 0 < epochs <= MOST_PASSES:
+        raise ConfigError(f"{epochs:g} passes over the data: must be above 0 and at most {MOST_PASSES:g}")
     if dataset_prompts < prompts_per_step:
         raise DataError(
             f"{dataset_prompts} prompts cannot fill a step of prompts_per_step={prompts_per_step}: no step would "
@@ -77,10 +83,13 @@ def optimizer_steps(
 
 
 def kept_rows(n: int, m: int | float | None) -> int:
-    """Return how many of n rollouts train: all for None, ``floor(m n + 1e-9)`` for a share, at most n."""
+    """Return how many of n rollouts train, at most n.
+
+    All for None, ``floor(m n + 1e-9)`` for a share: a float above 0 and at most 1, so that 1.0 is all and 1 is one.
+    """
     if m is None:
         return n
-    share = isinstance(m, float) and 0 < m < 1
+    share = isinstance(m, float) and 0 < m <= 1
     return min(n, math.floor(m * n + 1e-9) if share else int(m))
 
 

@@ -105,8 +105,12 @@ class Recipe:
             seed: of every random choice in the step (random selection, random ties).
 
         Raises:
-            ConfigError: if there is no prompt, or the budget is no `Budget`.
+            ConfigError: if there is no prompt, the budget is no `Budget`, or the seed no whole number >= 0.
         """
+        if isinstance(prompts, str | bool) or not isinstance(prompts, int | np.integer | Sized):
+            raise ConfigError(f"prompts={prompts!r}: give their number, or a sequence of them")
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise ConfigError(f"seed={seed!r}: use a whole number >= 0")
         count = int(prompts) if isinstance(prompts, int | np.integer) else len(prompts)
         if count < 1:
             raise ConfigError(f"a step over {count} prompts: at least 1 is needed")

@@ -271,11 +271,13 @@ class _Pending:
 def _whole(values: npt.ArrayLike, name: str) -> IntArray:
     array = np.atleast_1d(np.asarray(values))
     if array.dtype.kind not in "iu" and array.size:
-        raise ValueError(f"tell: {name} must be whole numbers, found {array.dtype} such as {array.flat[0]!r}")
+        raise ValueError(f"tell: {name} must be whole numbers, found {array.dtype} such as {array.flat[0].item()!r}")
     return array.astype(np.int64)
 
 
 def _scores(values: npt.ArrayLike, name: str) -> FloatArray:
+    if np.asarray(values).dtype.kind in "USc":
+        raise ValueError(f"tell: {name} must be numbers or None, found {np.asarray(values).flat[0].item()!r}")
     array = as_rewards(np.atleast_1d(np.asarray(values, dtype=np.float64))).astype(np.float64)
     large = np.isfinite(array) & (np.abs(array) > LARGEST)
     if large.any():

@@ -117,3 +117,21 @@ def test_one_straggler_does_not_hold_a_level_back():
     assert told == 511
     step.tell(lost, [1.0])
     assert step.done
+
+
+def test_misuse_of_begin_and_tell_is_named():
+    recipe = winnow.recipe("grpo", n=2)
+    for prompts in ("4", 2.5, True, None):
+        with pytest.raises(ConfigError, match="prompts="):
+            recipe.begin(prompts)
+    for seed in ("a", 1.5, -1):
+        with pytest.raises(ConfigError, match="seed="):
+            recipe.begin(1, seed=seed)
+    step = recipe.begin(1)
+    step.ask()
+    with pytest.raises(ValueError, match="rewards must be numbers or None, found '1'"):
+        step.tell([0], ["1"])
+    with pytest.raises(ConfigError, match="eps="):
+        winnow.recipe("grpo", eps="a")
+    with pytest.raises(ConfigError, match="selection="):
+        winnow.recipe("grpo", selection=object())

@@ -117,8 +117,10 @@ class Advantage:
             raise unknown("advantage", self.rule, RULES)
         if self.ddof not in (0, 1):
             raise ConfigError(f"ddof={self.ddof!r}: use 1 (sample) or 0 (population)")
-        if not 0 <= self.eps < np.inf:
+        if not isinstance(self.eps, int | float) or not 0 <= self.eps < np.inf:
             raise ConfigError(f"eps={self.eps!r}: use a number >= 0")
+        if not isinstance(self.rule, str) and not callable(self.rule):
+            raise ConfigError(f"advantage={self.rule!r}: use a name ({', '.join(RULES)}) or a function")
 
     @property
     def name(self) -> str:

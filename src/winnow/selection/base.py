@@ -141,6 +141,8 @@ class Select:
         object.__setattr__(self, "m", check_m(self.m))
         if isinstance(self.rule, str) and self.rule not in RULES:
             raise unknown("selection", self.rule, RULES)
+        if not isinstance(self.rule, str) and not callable(self.rule):
+            raise ConfigError(f"selection={self.rule!r}: use a name ({', '.join(RULES)}) or a function")
         if self.ties not in ("index", "random"):
             raise unknown("ties", self.ties, ("index", "random"))
 
