@@ -51,16 +51,21 @@ def test_help_needs_neither_torch_nor_matplotlib():
         (KeyboardInterrupt(), 130),
         (OSError(28, "No space left on device"), 3),
         (PermissionError(13, "Permission denied"), 2),
+        (OverflowError("int too big to convert"), 2),
+        (MemoryError("Unable to allocate 3 TiB"), 3),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), 3),
+        (BrokenPipeError(32, ""), 141),
         (ZeroDivisionError("a defect"), 1),
     ],
 )
-def test_errors_become_exit_codes_without_a_traceback(winnow, trainer, error, code):
+def test_errors_become_exit_codes_without_a_traceback(winnow, trainer, error, code, monkeypatch):
+    monkeypatch.setattr("winnow.cli.app._no_reader", lambda: 141)
     trainer.outcome = error
     told = winnow("train")
     assert told.code == code
     assert "Traceback" not in told.err and told.out == ""
     assert len(told.err.splitlines()) < 20
-    if code != 130:
+    if code < 130:
         assert str(error) in told.err
 
 
@@ -77,3 +82,25 @@ def test_debug_shows_the_traceback_wherever_it_stands(winnow, trainer):
 def test_usage_errors_are_bad_input(winnow, arguments):
     told = winnow(*arguments)
     assert told.code == 2 and told.out == "" and "Traceback" not in told.err
+
+
+def test_nobody_reading_is_no_defect():
+    command = f"{sys.executable} -m winnow.cli recipes | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "141" and done.stderr == ""
+
+
+def test_help_is_no_json(winnow):
+    assert "Usage" in winnow("plan", "--json", "--help").out
+
+
+def test_whatever_else_prints_leaves_the_json_alone():
+    code = (
+        "import os; from winnow.cli import output\n"
+        "with output.for_json():\n"
+        "    print('python'); os.write(1, b'from c\\n'); print('result', file=output.result())\n"
+        "print('after')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "result\nafter\n"
+    assert set(done.stderr.splitlines()) == {"python", "from c"}

@@ -84,6 +84,16 @@ def test_a_recipe_that_never_finished_is_an_error(winnow, runs, tmp_path):
         (["grpo", "--cost", "cheap"], "cost regime"),
         (["grpo", "--budget-unit", "rollout"], "did you mean 'rollouts'"),
         (["grpo", "--budget", "0"], "budget"),
+        (["grpo", "--budget", "nan"], "--budget nan"),
+        (["grpo", "--budget", "inf", "--budget-unit", "seconds"], "--budget inf"),
+        (["grpo", "--set", "steps=4"], "use --budget"),
+        (["grpo", "--set", "eval_prompts=0"], "eval_prompts=0"),
+        (["grpo:n=4", "grpo:n=04"], "'grpo:n=4' and 'grpo:n=04' have the same settings"),
+        (["grpo:seed=3", "pods"], "with --first-seed and --seeds"),
+        (["grpo", "pods:task_options.spread=0"], "--set task_options.spread=..."),
+        (["grpo", "pods:model=x"], "with --model"),
+        (["grpo", "pods:rollouts=9"], "with --budget"),
+        (["grpo", "pods:eval_samples=9"], "--set eval_samples=..."),
     ],
 )
 def test_bad_input_is_told_before_any_run(winnow, runs, tmp_path, arguments, words):

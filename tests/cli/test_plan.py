@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import CASES
+from winnow import recipe as winnow_recipe
 from winnow.errors import ConfigError, DataError
 from winnow.plan import (
     kept_rows,
@@ -57,7 +58,9 @@ def test_optimizer_steps_of_the_cases():
         optimizer_steps(short["dataset_rows"], short["prompts_per_step"])
 
 
-@pytest.mark.parametrize(("n", "m", "kept"), [(8, None, 8), (8, 4, 4), (8, 0.25, 2), (10, 0.3, 3), (4, 8, 4)])
+@pytest.mark.parametrize(
+    ("n", "m", "kept"), [(8, None, 8), (8, 4, 4), (8, 0.25, 2), (10, 0.3, 3), (4, 8, 4), (8, 1.0, 8), (8, 1, 1)]
+)
 def test_kept_rows(n, m, kept):
     assert kept_rows(n, m) == kept
 
@@ -122,6 +125,25 @@ def test_the_command_tells_values_sources_and_sizes(winnow, data, tmp_path):
     shown = winnow(*common)
     assert shown.code == 0 and max(len(line) for line in shown.out.splitlines()) <= 80
     assert "num_generations" in shown.out and "rollout.n" in shown.out
+
+
+@pytest.mark.parametrize("recipe", ["grpo", "rloo", "dr-grpo", "vigor", "pods", "vigor+pods"])
+def test_every_recipe_has_a_plan(winnow, data, recipe):
+    told = winnow("plan", "--recipe", recipe, "--task", data, "--json")
+    assert told.code == 0, told.err
+    step = json.loads(told.out)["step"]
+    assert step["m"] == (step["n"] if "pods" not in recipe else winnow_recipe(recipe).selection.m)
+
+
+@pytest.mark.parametrize("passes", ["nan", "0", "-1", "1e300"])
+def test_passes_have_limits(winnow, data, passes):
+    told = winnow("plan", "--task", data, "--passes", passes)
+    assert told.code == 2 and "passes over the data" in told.err
+
+
+def test_a_number_no_machine_can_count_to_is_bad_input(winnow, data):
+    told = winnow("plan", "--task", data, "--n", "9" * 20)
+    assert told.code == 2 and "whole numbers go up to" in told.err
 
 
 def test_data_that_fills_no_step_is_bad_input(winnow, data):

@@ -6,7 +6,7 @@ import pytest
 
 def test_options_become_settings_with_their_source(winnow, trainer, tmp_path):
     file = tmp_path / "run.toml"
-    file.write_text('n = 4\nrecipe = "grpo"\nseed = 3\n')
+    file.write_text('n = 4\nrecipe = "pods"\nseed = 3\n')
     told = winnow(
         "train", "--config", file, "--n", 8, "--m", "4", "--prompts-per-step", 5, "--micro_batch", 2,
         "--prompt-column", "q", "--reward", "exact", "--drop-bad-rows", "--set", "max_new_tokens=16",
@@ -14,7 +14,7 @@ def test_options_become_settings_with_their_source(winnow, trainer, tmp_path):
     )  # fmt: skip
     assert told.code == 0, told.err
     config, provenance = trainer.calls[-1].config, trainer.calls[-1].provenance
-    assert (config.n, config.m, config.recipe, config.seed) == (8, 4, "grpo", 3)
+    assert (config.n, config.m, config.recipe, config.seed) == (8, 4, "pods", 3)
     assert (config.prompts_per_step, config.micro_batch, config.max_new_tokens) == (5, 2, 16)
     assert config.task_options == {"prompt_column": "q", "reward": "exact", "drop_bad_rows": True}
     assert (provenance["n"], provenance["recipe"], provenance["lr"]) == ("flag", "file", "default")

@@ -41,7 +41,15 @@ def test_other_settings_get_other_folders_and_the_same_ones_come_back():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"arms": ()}, {"arms": (GRPO, GRPO)}, {"seeds": ()}, {"unit": "steps"}, {"budget": 0}, {"budget": float("nan")}],
+    [
+        {"arms": ()},
+        {"arms": (GRPO, GRPO)},
+        {"seeds": ()},
+        {"unit": "steps"},
+        {"budget": 0},
+        {"budget": float("nan")},
+        {"budget": float("inf")},
+    ],
 )
 def test_experiments_that_make_no_sense_are_refused(changes):
     with pytest.raises(ConfigError):

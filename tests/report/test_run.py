@@ -44,9 +44,31 @@ def test_the_evaluation_before_training_has_spent_nothing(tmp_path):
 def test_a_torn_last_line_is_passed_over_but_a_broken_one_is_named(tmp_path):
     metrics = tmp_path / "metrics.jsonl"
     metrics.write_text('{"step": 1}\n{"step": 2, "rewa')
-    assert len(load_run(tmp_path).steps) == 1
+    torn = load_run(tmp_path)
+    assert len(torn.steps) == 1 and "line 2: cut short" in torn.notes[0]
     metrics.write_text('{"step": 1}\n{"step": \n{"step": 3}\n')
     with pytest.raises(DataError, match=r"metrics\.jsonl line 2"):
+        load_run(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["[1]", '{"step": "x"}', "5", "{}", '{"step": 1, "prompt_id": []}', "\\x00"])
+def test_damaged_lines_cost_a_rollout_but_not_a_step(tmp_path, damage):
+    metrics, rollouts = tmp_path / "metrics.jsonl", tmp_path / "rollouts.jsonl"
+    metrics.write_text('{"step": 1}\n')
+    rollouts.write_text(f'{damage}\n{{"step": 1, "reward": 1.0}}\n{damage}')
+    run = load_run(tmp_path)
+    assert list(run.rollouts()) == list(run.rollouts()) == [{"step": 1, "reward": 1.0}]
+    assert len(run.notes) == 1 and "2 damaged lines (the first is line 1" in run.notes[0]
+    metrics.write_text(f'{{"step": 1}}\n{damage}\n')
+    with pytest.raises(DataError, match=r"metrics\.jsonl line 2"):
+        load_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["summary.json", "ledger.json"])
+def test_a_file_that_is_no_object_is_named(tmp_path, name):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n')
+    (tmp_path / name).write_text("[1]")
+    with pytest.raises(DataError, match=name):
         load_run(tmp_path)
 
 

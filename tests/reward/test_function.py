@@ -73,7 +73,16 @@ def no_completion(text, gold):
 
 VALUES = {"nan": float("nan"), "inf": float("inf"), "text": "1.0", "true": True, "none": None,
           "float32": np.float32(0.5), "bool_": np.bool_(True), "array": np.array(1), "list": [1.0],
-          "int": 3, "huge": 10**400}
+          "int": 3, "huge": 10**400, "large": -1e151}
+
+def leaves(completions):
+    raise SystemExit(0)
+
+def leaves_one(completion):
+    raise GeneratorExit
+
+async def leaves_later(completion):
+    raise SystemExit(0)
 
 class Judge:
     def __call__(self, completion):
@@ -172,7 +181,7 @@ def test_nan_is_unscorable_with_a_warning(load, caplog):
     assert "listed" in caplog.text and "train:3" in caplog.text and "NaN" in caplog.text
 
 
-@pytest.mark.parametrize("value", ["inf", "text", "list", "huge"])
+@pytest.mark.parametrize("value", ["inf", "text", "list", "huge", "large"])
 @pytest.mark.parametrize("policy", ["unscorable", "zero", "raise"])
 def test_values_outside_the_contract_are_errors_under_every_policy(load, value, policy):
     with pytest.raises(RewardError, match=r"listed, prompt train:3, rollout 0/0"):
@@ -204,7 +213,7 @@ def test_one_bad_completion_costs_one_verdict(case, load, name, caplog):
     function = load(name)
     verdicts = function.score(items("1", "0", "one", "1"))
     assert [v.score for v in verdicts] == case["expected"]["rewards"]
-    assert "ValueError" in verdicts[2].reason
+    assert "ValueError" in verdicts[2].reason and "mine.py line" in verdicts[2].reason
     assert function.metrics() == case["expected"]["counter"]
     for part in ("ValueError", name, "train:3", "0/2"):
         assert part in caplog.text
@@ -260,6 +269,21 @@ def test_coroutines_are_awaited_with_and_without_a_running_loop(load):
 def test_pickled_function_scores_the_same(load):
     function = pickle.loads(pickle.dumps(load("trl", on_error="zero")))
     assert [v.score for v in function.score(items("7", "8"))] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["leaves", "leaves_one", "leaves_later"])
+def test_a_function_cannot_end_the_process(load, name):
+    with pytest.raises(RewardError, match=rf"{name} raised \w+Exit.*train:3, rollout 0/0"):
+        load(name).score(items("1", "2"))
+
+
+@pytest.mark.parametrize("statement", ["import sys; sys.exit(0)", "raise GeneratorExit"])
+def test_a_module_that_leaves_at_import_is_bad_input(tmp_path, monkeypatch, statement):
+    (tmp_path / "leaving_reward.py").write_text(f"x = 1\n{statement}\n")
+    monkeypatch.chdir(tmp_path)
+    for spec in ("leaving_reward.py:f", "leaving_reward:f"):
+        with pytest.raises(ConfigError, match=r"importing .*leaving_reward.* raised \w+Exit"):
+            reward.load(spec)
 
 
 def test_nothing_to_score(load):

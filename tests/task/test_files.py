@@ -292,3 +292,17 @@ def test_words_that_are_no_task(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(ConfigError, match=message):
             task.load(spec)
+
+
+def test_half_a_surrogate_pair_is_a_bad_row(tmp_path):
+    path = tmp_path / "data.jsonl"
+    rows = [
+        '{"prompt": "a", "answer": "1"}',
+        '{"prompt": "b \\ud83d", "answer": "2"}',
+        '{"prompt": "c", "answer": "\\udc00"}',
+    ]
+    path.write_text("\n".join([*rows, '{"prompt": "d \\ud83d\\ude00", "answer": "4"}']))
+    with pytest.raises(DataError, match=r"(?s)line 2: the prompt holds the lone surrogate '\\ud83d'.*line 3: the gold"):
+        task.load(str(path))
+    kept = task.load(str(path), options={"drop_bad_rows": True})
+    assert len(kept.train) + len(kept.test) == 2

@@ -114,3 +114,9 @@ def test_texts_have_the_form_of_the_compact_renderers():
 def test_bad_options(options, words):
     with pytest.raises(errors.ConfigError, match=words):
         task.load("mix", options=options)
+
+
+@pytest.mark.parametrize("spec", ["mix", "reasoning-gym:chain_sum"])
+def test_built_in_tasks_bring_their_own_reward(spec):
+    with pytest.raises(errors.ConfigError, match="brings its own reward"):
+        task.load(spec, options={"reward": "nope"})

@@ -1,7 +1,7 @@
 """The application: its commands, and how an error becomes an exit code and one screen of text.
 
 Exit codes: 0 done, 1 a defect in winnow, 2 bad input found before training, 3 stopped by a safety
-limit, 130 interrupted.
+limit, 130 interrupted, 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import typer
 
-from winnow.cli import check, compare, evaluate, model, plan, recipes, report, train
+from winnow.cli import check, compare, evaluate, model, output, plan, recipes, report, train
 from winnow.cli.options import FLAG
 from winnow.errors import WinnowError
 
-DEFECT, BAD_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
-DEBUG = "--debug"
+DEFECT, BAD_INPUT, STOPPED, INTERRUPTED, NO_READER = 1, 2, 3, 130, 141
+DEBUG, JSON = "--debug", "--json"
+HELP = ("-h", "--help")
 
 
 def _spelling(name: str) -> str:
@@ -38,7 +40,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _spelling},
+    context_settings={"help_option_names": list(HELP), "token_normalize_func": _spelling},
 )
 
 
@@ -78,7 +80,12 @@ def options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _no_reader()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -90,8 +97,11 @@ def run(arguments: Sequence[str]) -> int:
     debug = DEBUG in arguments
     rest = [argument for argument in arguments if argument != DEBUG]
     try:
-        typer.main.get_command(app).main(args=rest, prog_name="winnow")
+        with output.for_json() if JSON in rest and not set(HELP) & set(rest) else nullcontext():
+            typer.main.get_command(app).main(args=rest, prog_name="winnow")
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            return _no_reader()
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         _say("interrupted")
@@ -108,16 +118,37 @@ def _explain(error: Exception, debug: bool) -> int:
         _say(f"error: {error}")
         return error.exit_code
     if isinstance(error, BrokenPipeError):
-        # Whoever read the output has gone; the interpreter must not try to flush it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DEFECT
+        return _no_reader()
     if isinstance(error, OSError):
         _say(f"error: {error}")
         return STOPPED if error.errno == errno.ENOSPC else BAD_INPUT
+    if isinstance(error, OverflowError):
+        _say(f"error: a number is too large to compute with ({error}); lower the settings of this command")
+        return BAD_INPUT
+    if _out_of_memory(error):
+        _say(f"error: out of memory ({_first_line(error)}); lower prompts_per_step, n, slots, or micro_batch")
+        return STOPPED
     _say(f"unexpected {type(error).__name__}: {error}")
     if not debug:
         _say(f"This is a defect in winnow; run again with {DEBUG} to see where.")
     return DEFECT
+
+
+def _out_of_memory(error: Exception) -> bool:
+    # torch tells about memory of the host and of the device with errors that are no MemoryError.
+    named = type(error).__name__ == "OutOfMemoryError"
+    said = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    return isinstance(error, MemoryError) or named or said
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _no_reader() -> int:
+    # The interpreter must not try to flush again what nobody reads.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return NO_READER
 
 
 def _say(text: str) -> None:

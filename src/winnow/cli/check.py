@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 if TYPE_CHECKING:
+    from winnow.reward import Reward
     from winnow.train import TrainConfig
     from winnow.train.prepare import Setup
 
 GOLDS = 500
 SHOWN = 5
+BARE, BOXED = "{}", r"\boxed{{{}}}"
+FORMS = {"strict": BOXED, "lenient": BOXED, "boxed": BOXED, "marker": "#### {}"}
+"""Where a verifier looks for the answer, by its ``extract``."""
 EXAMPLES = (
     "winnow check --task my.jsonl --model ./my-model",
     "winnow check --task my.jsonl --reward rewards.py:score --no-step",
@@ -66,29 +71,39 @@ def check(
 
         facts["worst_case"] = worst_case(resolved, setup)
     if as_json:
-        print(json.dumps(facts))
+        print(json.dumps(facts), file=result())
     else:
         _show(facts, resolved)
 
 
 def golds(setup: Setup) -> dict[str, Any]:
-    """Judge gold answers as if the policy had written them: each should earn the full reward.
+    """Judge gold answers as if the policy had written them where the reward looks: each should earn the full reward.
 
     Returns:
         ``checked`` and ``accepted`` counts over the first rows that have a gold, and examples of the others.
-        A reward that wants more than the bare answer, such as a format, need not accept any.
+        A reward function that wants a format of its own need not accept any.
     """
     from winnow.reward import Item
     from winnow.train.collect import judged
 
     rows = [prompt for prompt in (*setup.train.prompts, *setup.test.prompts) if prompt.answer is not None][:GOLDS]
-    verdicts = setup.task.reward.score([Item(row, row.answer or "", f"gold/{row.id}") for row in rows])
+    form = _form(setup.task.reward)
+    verdicts = setup.task.reward.score([Item(row, form.format(row.answer), f"gold/{row.id}") for row in rows])
     refused = [
         {"id": row.id, "gold": row.answer, "outcome": judged(verdict), "reason": verdict.reason}
         for row, verdict in zip(rows, verdicts, strict=True)
         if (judged(verdict) or 0.0) < 1.0
     ]
     return {"checked": len(rows), "accepted": len(rows) - len(refused), "refused": refused[:SHOWN]}
+
+
+def _form(reward: Reward) -> str:
+    """Return how a completion has to write the answer, with ``{}`` in its place."""
+    from winnow.reward.combined import Combined
+
+    if isinstance(reward, Combined):
+        return next((form for form in map(_form, reward.rewards) if form != BARE), BARE)
+    return FORMS.get(str(getattr(reward, "extract", "")), BARE)
 
 
 def _data(setup: Setup) -> dict[str, Any]:

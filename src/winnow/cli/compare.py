@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 if TYPE_CHECKING:
     from winnow.compare import Comparison, CostModel, Experiment
@@ -114,12 +115,12 @@ def compare(
     show = _show_nothing if quiet or as_json else _Lines(len(experiment.arms) * seeds)
     with _terminated_is_interrupted():
         events = run_jobs(experiment.jobs(out), parallel=jobs, report=show)
-    result = _result(experiment, events, aim, price)
-    written = _write(result, out, _setting(experiment, jobs))
+    compared = _result(experiment, events, aim, price)
+    written = _write(compared, out, _setting(experiment, jobs))
     if as_json:
-        print(json.dumps(written))
+        print(json.dumps(written), file=result())
     else:
-        show_table(result)
+        show_table(compared)
         print(f"report: {out / 'compare.html'}", file=sys.stderr)
     if any(event.state == "failed" for event in events):
         raise typer.Exit(3)

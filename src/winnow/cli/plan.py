@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 if TYPE_CHECKING:
     from winnow.plan import HostSettings
@@ -65,7 +66,7 @@ def plan(
     facts["signal"] = _signal(resolved, facts["step"]["n"], pass_rate, pilot)
     facts["hosts"] = _hosts(resolved, facts["step"], processes)
     if as_json:
-        print(json.dumps(facts))
+        print(json.dumps(facts), file=result())
     else:
         from winnow.cli.plan_text import show
 

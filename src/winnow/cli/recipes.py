@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,12 +34,12 @@ def recipes(
     if name is None:
         found = [winnow.recipe(each) for each in o.recipe_names("")]
         if as_json:
-            print(json.dumps({each.name: _facts(each) for each in found}))
+            print(json.dumps({each.name: _facts(each) for each in found}), file=result())
         else:
             _list(found)
     elif as_json:
         one = winnow.recipe(name)
-        print(json.dumps(_facts(one) | {"settings": one.describe()}))
+        print(json.dumps(_facts(one) | {"settings": one.describe()}), file=result())
     else:
         _show(winnow.recipe(name))
 

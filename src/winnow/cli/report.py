@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 EXAMPLES = (
     "winnow report runs/mix-pods-seed0",
@@ -35,4 +36,4 @@ def report(
         if not as_json:
             print(page)
     if as_json:
-        print(json.dumps({"reports": pages}))
+        print(json.dumps({"reports": pages}), file=result())

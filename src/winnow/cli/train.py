@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from winnow.cli import options as o
+from winnow.cli.output import result
 
 LIMITS = "When to stop (the first one reached)"
 EXAMPLES = (
@@ -105,7 +106,7 @@ def _run(
     # Imported here and not above: a wrong setting is told before torch, which takes seconds, is loaded.
     from winnow.train import Trainer
 
-    trainer = Trainer(resolved, provenance, make(mode))
+    trainer = Trainer(resolved, provenance, make(mode, out=result()))
     summary = trainer.run(resume=resume, allow_change=allow_change)
     code = int(summary.get("exit_code", 0))
     if code:

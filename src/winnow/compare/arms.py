@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,21 @@ from winnow.compare.runner import Job
 from winnow.errors import ConfigError
 
 UNITS = ("rollouts", "tokens", "seconds")
+_BUDGET = "--budget and --budget-unit"
+EQUAL: Mapping[str, str] = {
+    "task": "--task",
+    "task_options": "--set",
+    "task_seed": "--set",
+    "model": "--model",
+    "seed": "--first-seed and --seeds",
+    "out": "--out",
+    "steps": _BUDGET,
+    "rollouts": _BUDGET,
+    "tokens": _BUDGET,
+    "seconds": _BUDGET,
+    "pass_at_k": "--set",
+}
+"""Settings in which arms must not differ, and the option that sets each for all of them; so is ``eval_*``."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +74,8 @@ class Experiment:
             raise ConfigError("no seeds: --seeds must be at least 1")
         if self.unit not in UNITS:
             raise ConfigError(f"budget unit {self.unit!r}: choose one of {', '.join(UNITS)}")
-        if not self.budget > 0:
-            raise ConfigError(f"budget {self.budget}: must be above 0")
+        if not 0 < self.budget < math.inf:
+            raise ConfigError(f"budget {self.budget}: must be finite and above 0")
 
     def settings(self, arm: Arm, seed: int) -> dict[str, Any]:
         """Return the training settings of one run: base, then the arm's, then budget and seed.
@@ -88,6 +104,22 @@ class Experiment:
     def _digest(self, arm: Arm) -> str:
         text = json.dumps(self.settings(arm, 0), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def check_equal(arm: Arm) -> None:
+    """Refuse an arm that sets what would make its conditions differ from those of the others.
+
+    Raises:
+        ConfigError: naming the setting and where it is set for all arms.
+    """
+    for key in arm.settings:
+        name = key.partition(".")[0]
+        if name in EQUAL or name.startswith("eval_"):
+            where = EQUAL.get(name, "--set")
+            raise ConfigError(
+                f"recipe {arm.label!r} sets {key}, which has to be the same for every recipe of a comparison; "
+                f"set it for all of them with {where}{f' {key}=...' if where == '--set' else ''}"
+            )
 
 
 def _slug(label: str) -> str:

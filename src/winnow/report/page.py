@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from winnow.report.figures import draw
 from winnow.report.funnel import stages
 from winnow.report.run import Record, Run, load_run, number
 from winnow.report.samples import Group, sample_groups
+
+logger = logging.getLogger("winnow.report")
 
 CAPTIONS = {
     "learning": "Accuracy on held-out prompts, and the mean reward of all generated rollouts. The selected "
@@ -26,16 +29,19 @@ CAPTIONS = {
 def write_report(path: Path | str) -> Path:
     """Draw the figures of the run folder at ``path`` and write its ``report.html``; return that file.
 
-    A run that has not finished gets a report of what there is so far.
+    A run that has not finished gets a report of what there is so far; damaged lines that were passed over are
+    logged as warnings.
 
     Raises:
-        DataError: the folder holds no run.
+        DataError: the folder holds no run, or its files are damaged.
         MissingExtra: matplotlib is not installed.
     """
     run = load_run(path)
     figures = draw(run, run.path / "figures")
     target = run.path / "report.html"
     target.write_text(render(run, figures), encoding="utf-8")
+    for note in run.notes:
+        logger.warning("note: %s", note)
     return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.errors import DataError
+from winnow.report.lines import lines
 
 COUNTERS = tuple(f"total/{name}" for name in ("rollouts", "rows", "tokens", "trained_tokens", "seconds"))
 
@@ -30,6 +31,7 @@ class Run:
         steps: one record per line of ``metrics.jsonl``, in order of ``step``.
         summary: ``summary.json``; empty while the run has not finished.
         ledger: ``ledger.json``; falls back to the summary's own copy.
+        notes: what was passed over in its files; grows as they are read.
     """
 
     path: Path
@@ -37,6 +39,7 @@ class Run:
     steps: Sequence[Record]
     summary: Record
     ledger: Record
+    notes: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -71,16 +74,29 @@ class Run:
         return number(self.summary.get(key))
 
     def rollouts(self) -> Iterator[Record]:
-        """Yield the logged rollouts file by file, oldest first; a torn last line is passed over."""
+        """Yield the logged rollouts file by file, oldest first; damaged lines are passed over, with a note."""
         for path in rollout_files(self.path):
-            yield from _lines(path)
+            damaged = []
+            for line in lines(path):
+                if line.record is None:
+                    damaged.append(line)
+                else:
+                    yield line.record
+            if damaged:
+                first = f"the first is line {damaged[0].number}: {damaged[0].problem}"
+                self._note(f"{path}: passed over {len(damaged)} damaged lines ({first})")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
 
 def load_run(path: Path | str) -> Run:
     """Read the run folder at ``path``; it may still be running.
 
     Raises:
-        DataError: the folder is missing, or holds no ``metrics.jsonl`` with at least one step.
+        DataError: the folder is missing, or holds no ``metrics.jsonl`` with at least one step, or a line of that
+            file is damaged; a last line that was cut short is only noted.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -88,13 +104,12 @@ def load_run(path: Path | str) -> Run:
     metrics = folder / "metrics.jsonl"
     if not metrics.is_file():
         raise DataError(f"{folder} is not a run folder: it holds no metrics.jsonl")
-    steps = [_from_zero(record) for record in _lines(metrics)]
-    steps.sort(key=lambda record: int(record.get("step", 0)))
+    steps, notes = _steps(metrics)
     if not steps:
         raise DataError(f"{metrics} is empty: the run has not finished its first step yet")
     summary = _json(folder / "summary.json")
     ledger = _json(folder / "ledger.json") or dict(summary.get("ledger") or {})
-    return Run(folder, _toml(folder / "config.toml"), steps, summary, ledger)
+    return Run(folder, _toml(folder / "config.toml"), steps, summary, ledger, notes)
 
 
 def number(value: object) -> float | None:
@@ -125,29 +140,29 @@ def _from_zero(record: Record) -> Record:
     return {**dict.fromkeys(COUNTERS, 0), **record} if record.get("step") == 0 else record
 
 
-def _lines(path: Path) -> Iterator[Record]:
-    with path.open(encoding="utf-8") as file:
-        number_of_line = 0
-        for line in file:
-            number_of_line += 1
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
-                if not line.endswith("\n"):
-                    return
-                raise DataError(f"{path} line {number_of_line} is not JSON: {error.msg}") from None
-            yield record
+def _steps(path: Path) -> tuple[list[Record], list[str]]:
+    steps: list[Record] = []
+    notes = []
+    for line in lines(path):
+        if line.record is not None:
+            steps.append(_from_zero(line.record))
+        elif line.torn:
+            notes.append(f"{path} line {line.number}: cut short, and passed over")
+        else:
+            raise DataError(f"{path} line {line.number}: {line.problem}; correct or delete this line")
+    return sorted(steps, key=lambda record: int(record["step"])), notes
 
 
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"{path} is not a JSON object: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path} is not a JSON object: found {str(found)[:40]!r}")
+    return found
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -155,5 +170,5 @@ def _toml(path: Path) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise DataError(f"{path} is not TOML: {error}") from None

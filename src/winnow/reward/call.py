@@ -126,6 +126,7 @@ class Call:
     def run(self, calls: Sequence[Arguments]) -> list[Any]:
         """Call the function once per entry; what it raises stands in the list in place of its value.
 
+        That includes `SystemExit`, so that a reward cannot end the process; an interrupt from the keyboard passes.
         Coroutines run together.
         """
         returned = [_caught(self.function, arguments) for arguments in calls]
@@ -172,13 +173,25 @@ def wait(awaitable: Awaitable[Any]) -> Any:
 
 
 async def _gather(awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
-    return await asyncio.gather(*awaitables, return_exceptions=True)
+    return await asyncio.gather(*map(_settled, awaitables))
+
+
+async def _settled(awaitable: Awaitable[Any]) -> Any:
+    # An event loop ends on a SystemExit of any task, so none may leave this one.
+    try:
+        return await awaitable
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return error
 
 
 def _caught(function: Callable[..., Any], arguments: Arguments) -> Any:
     try:
         return function(*arguments.positional, **arguments.keyword)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return error
 
 

@@ -58,7 +58,8 @@ class Function:
 
         Raises:
             RewardError: if the function asks for a column that no row has had so far, returns the wrong number
-                of values or a value that is no score, or raises more often than ``max_error_rate`` allows.
+                of values or a value that is no score, raises more often than ``max_error_rate`` allows, or calls
+                ``sys.exit``.
         """
         if not items:
             return []
@@ -73,7 +74,7 @@ class Function:
 
     def _batch(self, items: Sequence[Item]) -> list[Any]:
         [returned] = self._call.run([self._call.bind(items, list(self._columns))])
-        if not isinstance(returned, Exception):
+        if not isinstance(returned, BaseException):
             return as_list(returned, len(items), self.name)
         if len(items) == 1:
             return [returned]
@@ -85,6 +86,11 @@ class Function:
     def _judge(self, value: Any, item: Item) -> Verdict:
         if isinstance(value, Exception):
             return self._guard.failed(value, item)
+        if isinstance(value, BaseException):
+            raise errors.RewardError(
+                f"reward function {self.name} raised {type(value).__name__}: {value} on {place(item)}; "
+                "it must return a score and not end the process"
+            ) from value
         verdict = to_verdict(value, f"reward function {self.name}, {place(item)}", self._guard.warn)
         self._guard.passed()
         return verdict

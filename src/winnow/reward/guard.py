@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import deque
+from types import TracebackType
 from typing import Literal, get_args
 
 from winnow import errors
@@ -70,7 +71,7 @@ class Guard:
         if self.policy == "raise":
             raise errors.RewardError(f"reward function {self.name} raised {what} on {place(item)}") from error
         self.warn(f"reward function {self.name} raised {what} on {place(item)}")
-        reason = f"{self.name} raised {what}"
+        reason = f"{self.name} raised {what}{_where(error)}"
         return Verdict(None, reason=reason) if self.policy == "unscorable" else Verdict(0.0, 0.0, reason)
 
     def warn(self, message: str) -> None:
@@ -100,11 +101,20 @@ def place(item: Item) -> str:
 
 
 def _format(error: Exception) -> str:
+    return "".join(traceback.format_exception(type(error), error, _trace(error))).rstrip()
+
+
+def _where(error: Exception) -> str:
+    frames = traceback.extract_tb(_trace(error))
+    return f" (in {frames[-1].filename} line {frames[-1].lineno}: {frames[-1].line})" if frames else ""
+
+
+def _trace(error: Exception) -> TracebackType | None:
     trace = error.__traceback__
     # The frames of winnow say nothing about the user's function.
     while trace is not None and trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+    return trace
 
 
 def _is_ours(filename: str) -> bool:

@@ -76,8 +76,10 @@ def _from_file(path: Path, spec: str) -> ModuleType:
     sys.modules[name] = module
     try:
         found.loader.exec_module(module)
-    except Exception as error:
+    except BaseException as error:
         del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise errors.ConfigError(_failed_import(spec, str(path), error)) from error
     return module
 
@@ -93,7 +95,9 @@ def _from_name(name: str, spec: str) -> ModuleType:
             f"reward {spec!r}: no module named {error.name!r}; install it, put its folder on PYTHONPATH, "
             "or name the file as path/to/file.py:function"
         ) from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise errors.ConfigError(_failed_import(spec, name, error)) from error
 
 
@@ -103,7 +107,7 @@ def _reachable(folder: str) -> None:
         sys.path.append(folder)
 
 
-def _failed_import(spec: str, place: str, error: Exception) -> str:
+def _failed_import(spec: str, place: str, error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return f"reward {spec!r}: {error.filename or place} line {error.lineno}: {error.msg}"
     line, traceback = None, error.__traceback__

@@ -11,6 +11,9 @@ from typing import Any
 from winnow import errors
 from winnow.rollout import Verdict
 
+LARGEST = 1e150
+"""Scores beyond it have squares that overflow, and no statistics."""
+
 
 def as_list(returned: Any, expected: int, name: str) -> list[Any]:
     """Take what a batch function returned apart, one value per completion.
@@ -44,8 +47,8 @@ def to_verdict(value: Any, where: str, warn: Callable[[str], None]) -> Verdict:
         warn: called with a message for NaN.
 
     Raises:
-        RewardError: for infinity, text and every other type. These are bugs of the function, not of one
-            completion, so no error policy hides them.
+        RewardError: for infinity, magnitudes above `LARGEST`, text and every other type. These are bugs of the
+            function, not of one completion, so no error policy hides them.
     """
     if isinstance(value, Verdict):
         value = {**value.parts, "score": value.score, "outcome": value.outcome, "reason": value.reason}
@@ -82,6 +85,8 @@ def _number(value: Any, where: str, warn: Callable[[str], None]) -> float | None
         raise errors.RewardError(
             f"{where}: got {_short(value)}, and a score must be finite; return None for unscorable"
         )
+    if abs(number) > LARGEST:
+        raise errors.RewardError(f"{where}: got {_short(value)}; a score must lie within {LARGEST:g} of 0")
     if math.isnan(number):
         warn(f"{where}: got NaN, taken as unscorable; return None to say so on purpose")
         return None

@@ -39,6 +39,8 @@ def load(spec: str, *, seed: int = 0, options: Mapping[str, Any] = MappingProxyT
         DataError: if the file or some of its rows cannot be used.
         MissingExtra: if a package the task needs is not installed.
     """
+    if spec == "mix" or spec.startswith(GYM):
+        _refuse_file_options(spec, options)
     if spec == "mix":
         from winnow.task import mix
 
@@ -53,6 +55,15 @@ def load(spec: str, *, seed: int = 0, options: Mapping[str, Any] = MappingProxyT
 
         return files.load(path, seed, options)
     raise errors.ConfigError(_no_task(spec, path))
+
+
+def _refuse_file_options(spec: str, options: Mapping[str, Any]) -> None:
+    for name, what in (("reward", "reward"), ("prompt_column", "prompts"), ("answer_column", "answers")):
+        if name in options:
+            raise errors.ConfigError(
+                f"{name}={options[name]!r}: the built-in task {spec} brings its own {what}; leave this option out, or "
+                "name a data file as the task"
+            )
 
 
 def _no_task(spec: str, path: Path) -> str:

@@ -15,7 +15,7 @@ from winnow.rollout import Prompt
 from winnow.task.columns import ABSENT, Columns, choose, lookup
 from winnow.task.golds import gold_text
 from winnow.task.options import FileOptions
-from winnow.task.prompts import content_of
+from winnow.task.prompts import check_text, content_of
 from winnow.task.read import read
 from winnow.task.record import Task, fingerprint
 from winnow.task.rows import Problem, Row, Rows
@@ -120,7 +120,10 @@ def _prompt(
         reason = judge.unreadable(answer)
         if reason:
             raise ValueError(f"the gold {answer!r} {reason}")
-    return Prompt(f"{split}:{row.number}", content, answer, row.values)
+    prompt = Prompt(f"{split}:{row.number}", content, answer, row.values)
+    check_text("prompt", prompt.text)
+    check_text("gold", answer or "")
+    return prompt
 
 
 def _settle(path: Path, rows: Rows, problems: Sequence[Problem], kept: int, drop: bool) -> list[str]:

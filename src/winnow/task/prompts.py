@@ -81,6 +81,19 @@ def check_messages(messages: Sequence[Any]) -> list[Message]:
     return checked
 
 
+def check_text(name: str, text: str) -> None:
+    r"""Refuse half of a surrogate pair, which JSON can spell (``"\ud83d"``) and no encoding can write.
+
+    Raises:
+        ValueError: naming the half and what it was found in.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = ascii(text[error.start])
+        raise ValueError(f"the {name} holds the lone surrogate {half}, which stands for no character") from None
+
+
 def drop_long(prompts: Sequence[Prompt], lengths: Sequence[int], limit: int) -> tuple[list[Prompt], str]:
     """Leave out the prompts that are too long; none is ever cut.
 
