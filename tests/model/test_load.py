@@ -78,6 +78,21 @@ def test_file_and_broken_folder_are_refused(folder):
         load(folder, device="cpu")
 
 
+@pytest.mark.parametrize("content", [b"", b"junk", b"\x10\x00\x00\x00\x00\x00\x00\x00{}"])
+def test_damaged_weights_are_told_with_the_folder(folder, content):
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(errors.ConfigError, match=r"weights are damaged.*it holds: .*config\.json") as caught:
+        load(folder, device="cpu")
+    assert str(folder) in str(caught.value)
+
+
+def test_a_folder_without_tokenizer_says_so(folder):
+    for path in folder.glob("*token*"):
+        path.unlink()
+    with pytest.raises(errors.ConfigError, match=r"no tokenizer \(none of tokenizer\.json.*it holds: .*config\.json"):
+        load(folder, device="cpu")
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -11,10 +11,18 @@ from winnow.train import TrainConfig, load_config, write_config
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"n": 8, "m": 16}, ["m=16", "n=8"]),
+        ({"m": 8.0}, ["m=8.0", "m=8"]),
         ({"n": 1}, ["n=1", "2 or more"]),
         ({"m": 1}, ["m=1", "2 or more"]),
         ({"m": 1.5}, ["m=1.5", "fraction"]),
+        ({"m": 0.0}, ["m=0.0", "above 0"]),
+        ({"m": "few"}, ["m='few'", "whole number", "fraction"]),
+        ({"n": -3}, ["n=-3", "at least two", "2 or more"]),
+        ({"out": ""}, ["out=''", "folder"]),
+        ({"betas": [0.9]}, ["betas=[0.9]", "two numbers", "below 1"]),
+        ({"betas": [0.9, 0.9, 0.9]}, ["betas=[0.9, 0.9, 0.9]", "two numbers"]),
+        ({"pass_at_k": ["one"]}, ["pass_at_k=['one']", "whole numbers"]),
+        ({"trackers": ["tensorbord"]}, ["trackers=['tensorbord']", "tensorboard"]),
         ({"top_p": 0.9}, ["top_p=0.9", "full distribution", "eval_top_p"]),
         ({"top_k": 5}, ["top_k=5", "full distribution"]),
         ({"budget_unit": "tokens"}, ["tokens_per_step"]),
@@ -40,6 +48,12 @@ def test_every_wrong_setting_gets_a_line():
     with pytest.raises(ConfigError) as caught:
         TrainConfig(lr=-1, slots=0)
     assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_setting_that_is_wrong_in_two_ways_gets_one_line():
+    with pytest.raises(ConfigError) as caught:
+        TrainConfig(betas=["a", "b"], m="few")
+    assert [line.partition("=")[0] for line in str(caught.value).splitlines()] == ["m", "betas"]
 
 
 def test_every_setting_is_described():

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.train.conftest import FirstCharacter, Notes, make_policy, make_settings, make_task
+from winnow.engine import Session
 from winnow.train import Trainer
+from winnow.train.progress import make
+from winnow.train.signals import Interrupts
 
 CHANGES = {
     "recipe": "vigor+pods",
@@ -147,6 +150,44 @@ def test_a_signal_saves_and_the_run_can_go_on(settings, tmp_path, whole, number)
     assert summary["exit_code"] == 130 and number.name in summary["stopped"] and summary["steps"] == 11
     assert signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
     assert_same(tmp_path / "run", resume(config), whole)
+
+
+@pytest.mark.parametrize("where", ["load", "evaluation"])
+def test_a_signal_before_the_first_step_says_how_to_go_on(settings, tmp_path, monkeypatch, capsys, where):
+    def interrupt(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    class Early(FirstCharacter):
+        def score(self, items):
+            pytest.fail("the evaluation went on")
+
+    if where == "load":
+        monkeypatch.setattr(
+            Interrupts, "__enter__", lambda self, enter=Interrupts.__enter__: (enter(self), interrupt())
+        )
+    else:
+        monkeypatch.setattr(Session, "advance", lambda self, real=Session.advance: (interrupt(), real(self))[1])
+    config = settings(steps=2)
+    task = make_task(reward=Early())
+    summary = Trainer(config, progress=make("quiet"), task=task, policy=make_policy()).run()
+    assert summary["exit_code"] == 130 and summary["steps"] == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and "SIGTERM" in said[0] and f"winnow train --out {tmp_path / 'run'} --resume" in said[0]
+    monkeypatch.undo()
+    assert resume(config)["steps"] == 2
+    assert [line["step"] for line in comparable(tmp_path / "run")["metrics.jsonl"]] == [0, 1, 2]
+
+
+def test_a_signal_between_the_first_evaluation_and_the_first_step_keeps_its_line(settings, tmp_path):
+    class Sender(Notes):
+        def step(self, metrics, fraction):
+            if metrics["step"] == 0:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    config = settings(steps=2)
+    assert Trainer(config, progress=Sender(), task=make_task(), policy=make_policy()).run()["steps"] == 0
+    assert resume(config)["steps"] == 2
+    assert [line["step"] for line in comparable(tmp_path / "run")["metrics.jsonl"]] == [0, 1, 2]
 
 
 def test_a_second_signal_ends_the_run_at_once(settings, tmp_path):

@@ -20,6 +20,7 @@ from winnow.model.quiet import without_bars
 
 try:
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
 except ImportError as error:
     raise errors.MissingExtra("loading a model needs torch and transformers: pip install 'winnow-rl[train]'") from error
@@ -30,6 +31,8 @@ SHIPPED = Path(__file__).parent.parent / "task" / "policy"
 """Folder of the tiny policy that ships with winnow."""
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")
+_LONGEST = 300
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -85,9 +88,8 @@ def load(
         tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
         with without_bars():
             model = AutoModelForCausalLM.from_pretrained(source, dtype=kind, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise errors.ConfigError(f"cannot load a causal language model from {str(source)!r}: {first}") from error
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError) as error:
+        raise errors.ConfigError(_unusable(source, error)) from error
     _check_tokens(tokenizer, model, name)
     model = model.to(place).eval()
     if lora is not None:
@@ -95,17 +97,33 @@ def load(
     return LoadedModel(model, tokenizer, place, kind, name)
 
 
+def _unusable(source: Path | str, error: Exception) -> str:
+    text = f"cannot load a causal language model from {str(source)!r}"
+    reason = " ".join(str(error).split())
+    reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]} ..."
+    if isinstance(source, str):
+        return f"{text}: {reason}"
+    if not any((source / name).is_file() for name in _TOKENIZERS):
+        reason = f"it has no tokenizer (none of {', '.join(_TOKENIZERS)}): save the tokenizer into it"
+    elif isinstance(error, SafetensorError):
+        reason = f"its weights are damaged ({reason}): copy them again"
+    return f"{text}: {reason} (it holds: {_listing(source)})"
+
+
+def _listing(folder: Path) -> str:
+    held = sorted(entry.name for entry in folder.iterdir())
+    return ", ".join(held[:12]) + (", ..." if len(held) > 12 else "") if held else "nothing"
+
+
 def _resolve(given: str) -> Path | str:
     folder = Path(given).expanduser()
     if folder.is_dir():
         if (folder / "config.json").is_file():
             return folder.resolve()
-        held = sorted(entry.name for entry in folder.iterdir())
-        listing = ", ".join(held[:12]) + (", ..." if len(held) > 12 else "") if held else "nothing"
         hint = ""
         if (folder / "adapter_config.json").is_file():
             hint = "; it is a LoRA adapter: merge it into its base model first"
-        raise errors.ConfigError(f"the model folder {given!r} has no config.json{hint} (it holds: {listing})")
+        raise errors.ConfigError(f"the model folder {given!r} has no config.json{hint} (it holds: {_listing(folder)})")
     if folder.exists():
         raise errors.ConfigError(
             f"the model {given!r} is a file; give the folder that holds config.json and the weights"

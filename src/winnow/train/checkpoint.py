@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from winnow.errors import ResumeError, SafetyStop
+from winnow.errors import ResumeError
+from winnow.train.disk import DiskStop, reason
 
 _PREFIX = "step-"
 _STATE = "state.json"
@@ -31,12 +32,37 @@ class Checkpoints:
 
     def all(self) -> list[Path]:
         """Return the whole checkpoints, oldest first. Half-written ones have another name and never appear."""
-        return sorted(path for path in self._folder.glob(f"{_PREFIX}*") if (path / _STATE).is_file())
+        return [path for path in self._numbered() if (path / _STATE).is_file()]
 
     def latest(self) -> Path | None:
         """Return the newest whole checkpoint."""
         found = self.all()
         return found[-1] if found else None
+
+    def newest(self) -> Path | None:
+        """Return the checkpoint to resume from.
+
+        Raises:
+            ResumeError: the newest one has lost its ``state.json``.
+        """
+        found = self._numbered()
+        if found and not (found[-1] / _STATE).is_file():
+            raise self.damaged(found[-1], ResumeError(f"{found[-1] / _STATE} is missing"))
+        return found[-1] if found else None
+
+    def damaged(self, checkpoint: Path, error: ResumeError) -> ResumeError:
+        """Return ``error`` with what can be done about a checkpoint that cannot be used."""
+        before = [path for path in self.all() if _number(path) < _number(checkpoint)]
+        if not before:
+            return ResumeError(f"{error}. No earlier checkpoint exists: start a new run with another out")
+        return ResumeError(
+            f"{error}. The whole checkpoint before it is {before[-1]}: move {checkpoint} away and resume again to "
+            "continue from there"
+        )
+
+    def _numbered(self) -> list[Path]:
+        found = [path for path in self._folder.glob(f"{_PREFIX}*") if _number(path) >= 0]
+        return sorted(found, key=_number)
 
     def save(self, step: int, write: Callable[[Path], None], state: Mapping[str, Any]) -> Path:
         """Save one checkpoint.
@@ -50,7 +76,7 @@ class Checkpoints:
             The folder ``step-000123``.
 
         Raises:
-            SafetyStop: the disk is full or cannot be written; earlier checkpoints are untouched.
+            DiskStop: the disk is full or cannot be written; earlier checkpoints are untouched.
         """
         final = self._folder / f"{_PREFIX}{step:06d}"
         partial = self._folder / f".partial-{step:06d}"
@@ -66,10 +92,11 @@ class Checkpoints:
             os.replace(partial, final)
             _sync_folder(self._folder)
         except OSError as error:
+            why = reason(self._folder, error)
             shutil.rmtree(partial, ignore_errors=True)
             kept = self.latest()
-            raise SafetyStop(
-                f"cannot save a checkpoint in {self._folder}: {error.strerror or error}. "
+            raise DiskStop(
+                f"cannot save a checkpoint in {self._folder}: {why}. "
                 + (f"The last good one is {kept}. " if kept else "No earlier one exists. ")
                 + "Free some space, then resume the run; keep_checkpoints and checkpoint_every set how much is kept"
             ) from error
@@ -83,17 +110,30 @@ class Checkpoints:
             shutil.rmtree(path)
 
 
-def read_state(checkpoint: Path) -> dict[str, Any]:
+def _number(path: Path) -> int:
+    digits = path.name.removeprefix(_PREFIX)
+    return int(digits) if digits.isdecimal() else -1
+
+
+def read_state(checkpoint: Path, keys: Collection[str] = ()) -> dict[str, Any]:
     """Return the ``state`` a checkpoint was saved with.
 
+    Args:
+        checkpoint: its folder.
+        keys: what the state has to hold at least.
+
     Raises:
-        ResumeError: the file is not readable.
+        ResumeError: the file is not readable, or does not hold one JSON object with ``keys``.
     """
     try:
         loaded = json.loads((checkpoint / _STATE).read_text(encoding="utf-8"), object_hook=_unpack)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise ResumeError(f"{checkpoint / _STATE} cannot be read: {error}") from None
-    return dict(loaded)
+    if not isinstance(loaded, dict):
+        raise ResumeError(f"{checkpoint / _STATE} is damaged: it holds {type(loaded).__name__}, not an object")
+    if missing := sorted(set(keys) - loaded.keys()):
+        raise ResumeError(f"{checkpoint / _STATE} is damaged: it lacks {', '.join(missing)}")
+    return loaded
 
 
 def _pack(value: Any) -> Any:

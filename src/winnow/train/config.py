@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from winnow.errors import ConfigError, did_you_mean
+from winnow.train.explain import explain
 
-DEFAULT_STEPS = 200
+DEFAULT_STEPS = 150
 """Optimiser steps of a run for which no limit is set."""
 
 
@@ -55,7 +57,8 @@ class TrainConfig(BaseModel):
     n: int | None = None
     """Mean rollouts generated per prompt; unset: the recipe's own."""
     m: int | float | None = None
-    """Rollouts trained on per prompt, a number or a fraction of the group; unset: the recipe's own."""
+    """Rollouts trained on per prompt, a whole number, or a fraction of the group written with a point (1.0: all of
+    it); unset: the recipe's own."""
     recipe_options: dict[str, Any] = Field(default_factory=dict)
     """Overrides of single parts of the recipe."""
     prompts_per_step: int = Field(16, ge=1)
@@ -68,7 +71,7 @@ class TrainConfig(BaseModel):
     """Generated tokens a step may spend, for ``budget_unit = "tokens"``."""
 
     steps: int | None = Field(None, ge=1)
-    """End after so many steps. With none of the four limits set: 200 steps."""
+    """End after so many steps. With none of the four limits set: 150 steps."""
     rollouts: int | None = Field(None, ge=1)
     """End when so many rollouts are generated; the last step never exceeds it."""
     tokens: int | None = Field(None, ge=1)
@@ -153,7 +156,7 @@ class TrainConfig(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ConfigError(_explain(error)) from None
+            raise ConfigError(explain(error, values, unknown_key)) from None
 
     @property
     def limits(self) -> dict[str, float]:
@@ -161,12 +164,28 @@ class TrainConfig(BaseModel):
         limits = {name: getattr(self, name) for name in ("steps", "rollouts", "tokens", "seconds")}
         return {name: value for name, value in limits.items() if value is not None} or {"steps": DEFAULT_STEPS}
 
+    @field_validator("m", mode="before")
+    @classmethod
+    def _count_or_fraction(cls, m: Any) -> Any:
+        """Read text with a point as a fraction; left to itself the validator takes "1.0" for one rollout."""
+        return float(m) if isinstance(m, str) and re.fullmatch(r"\d*\.\d*", m) and m != "." else m
+
+    @field_validator("out")
+    @classmethod
+    def _named(cls, out: str | None) -> str | None:
+        if out is not None and not out.strip():
+            raise ValueError(f"out={out!r}: the run needs a folder of its own; name one, or leave out unset")
+        return out
+
     @model_validator(mode="after")
     def _combinations(self) -> Self:
         if self.n is not None and self.n < 2:
-            raise ValueError(f"n={self.n}: one rollout per prompt has no group to compare with; set n to 2 or more")
+            raise ValueError(
+                f"n={self.n}: a prompt needs at least two rollouts, or there is no group to compare with; "
+                "set n to 2 or more"
+            )
         if self.m is not None:
-            _check_m(self.m, self.n)
+            _check_m(self.m)
         if self.top_p != 1.0 or self.top_k != 0:
             raise ValueError(
                 f"top_p={self.top_p:g}, top_k={self.top_k}: importance ratios need log-probabilities of the full "
@@ -196,29 +215,12 @@ class TrainConfig(BaseModel):
         return self
 
 
-def _check_m(m: int | float, n: int | None) -> None:
-    fraction = isinstance(m, float) and not m.is_integer()
-    if fraction and not 0 < m < 1:
-        raise ValueError(f"m={m}: a fraction of the group has to be above 0 and below 1")
-    if not fraction and m < 2:
-        raise ValueError(f"m={m:g}: one trained rollout has no group to compare with; set m to 2 or more")
-    if not fraction and n is not None and m > n:
-        raise ValueError(f"m={m:g} > n={n}: no more rollouts can be trained on than are generated")
-
-
-def _explain(error: ValidationError) -> str:
-    """One line for each wrong setting: its name, the value found, what is allowed."""
-    lines = []
-    for problem in error.errors():
-        name = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            lines.append(unknown_key(name))
-        elif problem["type"] == "value_error":
-            lines.append(str(problem["ctx"]["error"]))
-        else:
-            message = problem["msg"]
-            lines.append(f"{name}={problem['input']!r}: {message[:1].lower()}{message[1:]}")
-    return "\n".join(lines)
+def _check_m(m: int | float) -> None:
+    if isinstance(m, float) and not 0 < m <= 1:
+        hint = f"; write the number of rollouts without a point: m={m:.0f}" if m > 1 and m.is_integer() else ""
+        raise ValueError(f"m={m}: a fraction of the group has to be above 0 and at most 1.0{hint}")
+    if isinstance(m, int) and m < 2:
+        raise ValueError(f"m={m}: one trained rollout has no group to compare with; set m to 2 or more")
 
 
 def unknown_key(name: str, where: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from winnow.errors import RewardError
 from winnow.reward import Item, Reward
 from winnow.rollout import Prompt
+from winnow.train.collect import Interrupted
 
 if TYPE_CHECKING:
     from winnow.engine import Sampler
@@ -76,6 +77,7 @@ def evaluate(
     samples: int,
     seed: int,
     ks: Sequence[int] = (),
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Evaluation:
     """Sample every held-out prompt and judge the completions with the training reward.
 
@@ -89,8 +91,10 @@ def evaluate(
         seed: the noise of this evaluation. It touches no other generator, and is the same each time, so two
             evaluations differ only by what was learned between them.
         ks: values of k for pass@k, each at most ``samples``.
+        stopped: asked between decoding steps.
 
     Raises:
+        Interrupted: ``stopped`` said so.
         RewardError: not one completion could be scored.
     """
     session = sampler.session(encoded, seed=seed)
@@ -98,6 +102,8 @@ def evaluate(
     rollouts = []
     while finished := session.advance():
         rollouts += finished
+        if stopped():
+            raise Interrupted
     rollouts.sort(key=lambda rollout: (rollout.prompt, rollout.draw))
     verdicts = reward.score(
         [Item(prompts[r.prompt], r.text, f"evaluation/{prompts[r.prompt].id}/{r.draw}") for r in rollouts]

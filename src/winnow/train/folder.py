@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from winnow.errors import ConfigError
 from winnow.train.checkpoint import Checkpoints
 from winnow.train.config import TrainConfig
+from winnow.train.disk import writing
+from winnow.train.lock import locked
 from winnow.train.logs import Lines, write_json
 from winnow.train.sources import write_config
 
@@ -36,8 +39,10 @@ class RunFolder:
 
     def begin(self, config: TrainConfig, provenance: Mapping[str, str]) -> None:
         """Record the settings; from now on the run counts as unfinished."""
-        (self.path / "config.toml").write_text(write_config(config, provenance), encoding="utf-8")
-        (self.path / "summary.json").unlink(missing_ok=True)
+        path = self.path / "config.toml"
+        with writing(path):
+            path.write_text(write_config(config, provenance), encoding="utf-8")
+            (self.path / "summary.json").unlink(missing_ok=True)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``summary.json``, by which others know that the run is finished."""
@@ -58,32 +63,49 @@ class RunFolder:
         self.rollouts.close()
 
 
-def new_folder(config: TrainConfig) -> Path:
-    """Return the folder of a new run: ``out``, or the first free name under ``runs/``.
+@contextmanager
+def new_folder(config: TrainConfig) -> Iterator[Path]:
+    """Hold the folder of a new run: ``out``, or the first free name under ``runs/``.
 
     Raises:
-        ConfigError: ``out`` holds a run already.
+        ConfigError: ``out`` is the current folder, holds a run already, or is in use by one.
     """
-    if config.out is not None:
-        path = Path(config.out)
+    if config.out is not None and Path(config.out) == Path():
+        raise ConfigError(f"out={config.out} is the current folder: a run needs a folder of its own, name one")
+    path = _free_name(config) if config.out is None else Path(config.out)
+    with locked(path):
         if (path / "metrics.jsonl").exists():
             raise ConfigError(f"out={path} already holds a run: resume it, or choose another folder")
-        return path
+        yield path
+
+
+def _free_name(config: TrainConfig) -> Path:
     task = Path(config.task).stem if "." in config.task else config.task.replace(":", "-")
     name = f"{task}-{config.recipe}-seed{config.seed}"
-    candidates = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(path for path in (Path("runs") / name for name in candidates) if not path.exists())
+    path = Path("runs") / name
+    for number in itertools.count(2):
+        try:
+            # Making the folder is what takes the name: two runs that start together get two.
+            path.mkdir(parents=True)
+            break
+        except FileExistsError:
+            path = Path("runs") / f"{name}-{number}"
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be made ({error.strerror}): set out to another folder") from error
+    return path
 
 
-def old_folder(config: TrainConfig) -> Path:
-    """Return the folder of the run to resume.
+@contextmanager
+def old_folder(config: TrainConfig) -> Iterator[Path]:
+    """Hold the folder of the run to resume.
 
     Raises:
-        ConfigError: ``out`` is not set, or holds no run.
+        ConfigError: ``out`` is not set, holds no run, or is in use by one.
     """
     if config.out is None:
         raise ConfigError("resuming needs out, the folder of the run to continue")
     path = Path(config.out)
     if not (path / "config.toml").exists():
         raise ConfigError(f"out={path} holds no run to resume")
-    return path
+    with locked(path):
+        yield path

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from io import BufferedWriter
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from winnow.errors import ResumeError
+from winnow.train.disk import writing
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
@@ -48,17 +50,23 @@ class Lines:
         self._file: BufferedWriter = path.open("ab")
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Append the records, and rotate afterwards when the file is full."""
-        for record in records:
-            self._file.write(encode(record))
-        self._file.flush()
-        if self._file.tell() >= self._limit:
-            self._rotate()
+        """Append the records, and rotate afterwards when the file is full.
+
+        Raises:
+            DiskStop: the disk is full or cannot be written.
+        """
+        with writing(self._path):
+            for record in records:
+                self._file.write(encode(record))
+            self._file.flush()
+            if self._file.tell() >= self._limit:
+                self._rotate()
 
     def position(self) -> list[int]:
         """Put everything written on the disk and return the position after it."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
         return [self._part, self._file.tell()]
 
     def cut(self, position: Iterable[int]) -> None:
@@ -89,7 +97,9 @@ class Lines:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        # `write` flushes; what could not be written then has been reported, and would fail here once more.
+        with suppress(OSError):
+            self._file.close()
 
     def _rotate(self) -> None:
         self._file.close()
@@ -106,7 +116,18 @@ class Lines:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write one JSON object, replacing the file in one go so that a reader never sees half of it."""
+    """Write one JSON object, replacing the file in one go so that a reader never sees half of it.
+
+    Raises:
+        DiskStop: the disk is full or cannot be written; the file is as it was.
+    """
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    with writing(path):
+        try:
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
+        except OSError:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -25,6 +26,9 @@ from winnow.train.prepare import Setup, Split
 from winnow.train.seeds import derive
 from winnow.train.state import Streaks, Totals
 from winnow.train.update import build_learner, dump, rows_of
+
+STATE = ("identity", "totals", "streaks", "ledger", "accuracy", "curriculum", "recipe", "positions")
+"""What the ``state.json`` of a checkpoint holds."""
 
 
 class Loop:
@@ -101,12 +105,16 @@ class Loop:
         """
         self._guards.check(*self._last)
 
-    def evaluate(self) -> dict[str, Any]:
-        """Measure held-out accuracy; return the metrics and the seconds it took. Empty without held-out prompts."""
+    def evaluate(self, stopped: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Measure held-out accuracy; return the metrics and the seconds it took. Empty without held-out prompts.
+
+        Raises:
+            Interrupted: ``stopped``, asked while sampling, said so.
+        """
         if not len(self.setup.test):
             return {}
         started = perf_counter()
-        found = held_out(self.config, self.setup)
+        found = held_out(self.config, self.setup, stopped)
         self.accuracy = {"first": self.accuracy.get("first", found.accuracy), "final": found.accuracy}
         seconds = perf_counter() - started
         self.ledger.spend("eval", seconds)
@@ -143,15 +151,30 @@ class Loop:
         self._saved = self.totals.steps
         self.write_ledger()
 
-    def restore(self, path: Any, state: dict[str, Any], changed: set[str]) -> None:
+    def restore(self, path: Path, state: dict[str, Any], changed: set[str]) -> None:
         """Continue from a checkpoint.
 
         Args:
             path: its folder.
             state: its state.
             changed: names of settings that differ; parts whose meaning changed with them start anew.
+
+        Raises:
+            ResumeError: a file of the checkpoint, or a log, is damaged.
         """
-        self._learner.load_state_dict(weights.restore(path, self.setup.model))
+        optimiser = weights.restore(path, self.setup.model)
+        with weights.reading(path / "optimiser.pt"):
+            self._learner.load_state_dict(optimiser)
+        with weights.reading(path / "state.json"):
+            self._restore_counters(state, changed)
+        self.folder.cut(state["positions"])
+        self._logged = self.totals.steps
+        if changed:
+            # A checkpoint of the run as it is now, before config.toml says so: else neither could be resumed.
+            self.save()
+        self._saved = self.totals.steps
+
+    def _restore_counters(self, state: dict[str, Any], changed: set[str]) -> None:
         self.totals = Totals(**state["totals"])
         self.streaks.__dict__.update(Streaks.restored(state["streaks"]).__dict__)
         self.ledger = Ledger.from_dict(state["ledger"])
@@ -162,8 +185,6 @@ class Loop:
             self._curriculum.load_state_dict(state["curriculum"])
             if not changed & {"recipe", "recipe_options", "n", "m"}:
                 self.setup.recipe.load_state_dict(state["recipe"])
-        self.folder.cut(state["positions"])
-        self._saved = self._logged = self.totals.steps
 
     def write_ledger(self) -> None:
         """Write ``ledger.json``."""
@@ -234,7 +255,7 @@ class Loop:
             dump(self.folder.path / "debug", number, rows_of(split, collected), stats)
 
 
-def held_out(config: TrainConfig, setup: Setup) -> Evaluation:
+def held_out(config: TrainConfig, setup: Setup, stopped: Callable[[], bool] = lambda: False) -> Evaluation:
     """Evaluate the policy on the held-out prompts with the evaluation's own settings."""
     greedy = config.eval_temperature == 0
     samples = 1 if greedy else config.eval_samples
@@ -255,4 +276,5 @@ def held_out(config: TrainConfig, setup: Setup) -> Evaluation:
         samples=samples,
         seed=config.eval_seed,
         ks=ks,
+        stopped=stopped,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from winnow.model.lora import LoraSettings, attach
 from winnow.model.prompts import encode_prompt
 from winnow.recipe import Recipe
 from winnow.rollout import Prompt
+from winnow.selection.base import rows_to_keep
 from winnow.task import Task
 from winnow.train.config import TrainConfig, recipe_overrides
 from winnow.train.limits import Limits
@@ -69,7 +71,9 @@ def check_recipe(config: TrainConfig) -> Recipe:
         ConfigError: the recipe or one of its options is unknown, sizes contradict each other, or a step's
             budget cannot give every prompt two rollouts.
     """
-    recipe = winnow.recipe(config.recipe, **recipe_overrides(config))
+    overrides = recipe_overrides(config)
+    recipe = winnow.recipe(config.recipe, **overrides)
+    _check_kept(recipe, "m" in overrides)
     if recipe.objective.aggregation == "constant" and recipe.objective.constant_length is None:
         recipe = recipe.override(constant_length=config.max_new_tokens)
     if config.rollouts_per_step is not None and config.rollouts_per_step < 2 * config.prompts_per_step:
@@ -83,6 +87,24 @@ def check_recipe(config: TrainConfig) -> Recipe:
         if limit is not None and limit < smallest:
             raise ConfigError(f"{name}={limit:g} ends the run before its first step; it takes at least {smallest}")
     return recipe
+
+
+def _check_kept(recipe: Recipe, m_is_set: bool) -> None:
+    m, n, largest = recipe.selection.m, recipe.allocation.n, recipe.allocation.largest
+    if recipe.selection.name != "all_rows":
+        if rows_to_keep(m, largest) < 2:
+            raise ConfigError(
+                f"m={m:g} of the n={largest} rollouts that a prompt gets at most keeps {rows_to_keep(m, largest)}, and "
+                f"one trained rollout has no group to compare with; set m to 2 or more, to a fraction of at least "
+                f"{math.ceil(200 / largest) / 100:g}, or raise n"
+            )
+    elif m_is_set and isinstance(m, int) and m > largest:
+        raise ConfigError(f"m={m} > n={n}: no more rollouts can be trained on than are generated")
+    elif m_is_set and m != 1.0:
+        raise ConfigError(
+            f"m={m:g}: recipe {recipe.name} trains on all rollouts: m has no effect; use pods or vigor+pods, or "
+            "--set recipe_options.selection=max_variance"
+        )
 
 
 def load_task(config: TrainConfig) -> Task:
@@ -132,7 +154,7 @@ def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any,
     train, dropped = encode(task.train, tokenizer, limit, config)
     if dropped:
         notes.append(_dropped("training", dropped, limit, why))
-        check_size(len(train), config.prompts_per_step, task.name)
+        _check_left(len(train), config.prompts_per_step, notes[-1])
     test, dropped = encode(task.test[: config.eval_prompts], tokenizer, limit, config)
     if dropped:
         notes.append(_dropped("held-out", dropped, limit, why))
@@ -192,6 +214,14 @@ def encode(prompts: Sequence[Prompt], tokenizer: Any, limit: int, config: TrainC
             kept.append(prompt)
             encoded.append(ids)
     return Split(kept, encoded), dropped
+
+
+def _check_left(rows: int, prompts_per_step: int, dropped: str) -> None:
+    if rows < prompts_per_step:
+        raise DataError(
+            f"{dropped}. {rows or 'None'} fit, and a step takes prompts_per_step={prompts_per_step}: raise "
+            "max_prompt_tokens as far as the model's positions less max_new_tokens allow, or shorten the prompts"
+        )
 
 
 def _dropped(split: str, ids: Sequence[str], limit: int, why: str) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from winnow.errors import SafetyStop, WinnowError
+from winnow.errors import ResumeError, SafetyStop, WinnowError
 from winnow.task import Task
 from winnow.train.checkpoint import read_state
 from winnow.train.collect import Interrupted
 from winnow.train.config import TrainConfig
+from winnow.train.disk import DiskStop
 from winnow.train.folder import START, RunFolder, new_folder, old_folder
-from winnow.train.loop import Loop
+from winnow.train.loop import STATE, Loop
 from winnow.train.prepare import Setup, prepare
 from winnow.train.progress import Progress, Start, make
 from winnow.train.signals import Interrupts
@@ -70,9 +72,10 @@ class Trainer:
             SafetyStop: a limit that protects the run was reached; a checkpoint and the summary are written.
         """
         started = perf_counter()
-        path = old_folder(self.config) if resume else new_folder(self.config)
-        setup = prepare(self.config, task=self._task, policy=self._policy)
         with ExitStack() as stack:
+            path = stack.enter_context(old_folder(self.config) if resume else new_folder(self.config))
+            stack.enter_context(self.interrupts)
+            setup = prepare(self.config, task=self._task, policy=self._policy)
             folder = RunFolder(path, self.config)
             stack.callback(folder.close)
             loop = Loop(self.config, setup, folder, self._progress.note)
@@ -82,7 +85,6 @@ class Trainer:
             trackers = open_trackers(self.config.trackers, path, self.config.model_dump(mode="json"))
             for tracker in trackers:
                 stack.callback(tracker.close)
-            stack.enter_context(self.interrupts)
             failure: WinnowError | None = None
             stopped = ""
             self._announce(setup, path)
@@ -91,27 +93,38 @@ class Trainer:
                 loop.save()
             except WinnowError as error:
                 failure, stopped = error, str(error)
-                self._save_after_failure(loop)
             code = failure.exit_code if failure else EXIT_INTERRUPTED if self.interrupts() else EXIT_DONE
             summary = summarise(loop, stopped=stopped, exit_code=code, wall=perf_counter() - started)
-            if code != EXIT_INTERRUPTED:
+            if failure is not None:
+                self._keep_after_failure(loop, failure, summary)
+            else:
+                loop.write_ledger()
                 # An interrupted run is not finished: without a summary, others see that it can be resumed.
-                folder.write_summary(summary)
-            loop.write_ledger()
+                if code != EXIT_INTERRUPTED:
+                    folder.write_summary(summary)
             self._progress.end(summary)
         if failure is not None:
             raise failure
+        if code == EXIT_INTERRUPTED:
+            self._progress.note(f"{stopped}; to go on: winnow train --out {shlex.quote(str(path))} --resume")
         return summary
 
     def _restore(self, loop: Loop, allow_change: Collection[str]) -> None:
-        checkpoint = loop.folder.checkpoints.latest()
+        checkpoints = loop.folder.checkpoints
+        checkpoint = checkpoints.newest()
         if checkpoint is None:
             loop.folder.cut(START)
             self._progress.note(f"{loop.folder.path} has no checkpoint yet: the run starts from its beginning")
             return
-        state = read_state(checkpoint)
+        try:
+            state = read_state(checkpoint, STATE)
+        except ResumeError as error:
+            raise checkpoints.damaged(checkpoint, error) from error
         changed = loop.identity.check(state["identity"], str(checkpoint), allow_change)
-        loop.restore(checkpoint, state, changed)
+        try:
+            loop.restore(checkpoint, state, changed)
+        except ResumeError as error:
+            raise checkpoints.damaged(checkpoint, error) from error
         self._progress.note(f"resuming after step {loop.totals.steps} from {checkpoint}")
 
     def _announce(self, setup: Setup, path: Path) -> None:
@@ -124,8 +137,11 @@ class Trainer:
     def _steps(self, loop: Loop, trackers: Sequence[Tracker]) -> str:
         """Run until something ends the run; return what did."""
         limits, every, save_every = loop.setup.limits, self.config.eval_every, self.config.checkpoint_every
-        if loop.totals.steps == 0 and (first := loop.evaluate()):
-            self._show(loop, {"step": 0, **first}, trackers)
+        if loop.totals.steps == 0 and not loop.accuracy and not self.interrupts():
+            # Nothing is lost when this one is cut short; later ones belong to a step that would be drawn again.
+            with suppress(Interrupted):
+                if first := loop.evaluate(self.interrupts):
+                    self._show(loop, {"step": 0, **first}, trackers)
         while not self.interrupts():
             if reached := limits.reached(loop.totals):
                 return reached
@@ -149,9 +165,13 @@ class Trainer:
             tracker.log(record["step"], numbers)
         self._progress.step(record, loop.setup.limits.fraction(loop.totals))
 
-    def _save_after_failure(self, loop: Loop) -> None:
+    def _keep_after_failure(self, loop: Loop, failure: WinnowError, summary: Summary) -> None:
         """Keep what was learned before the failure; when that fails too, the first failure is what counts."""
         try:
-            loop.save()
+            if not isinstance(failure, DiskStop):
+                loop.save()
+            loop.write_ledger()
+            loop.folder.write_summary(summary)
         except SafetyStop as error:
-            self._progress.note(str(error))
+            if not isinstance(failure, DiskStop):
+                self._progress.note(str(error))

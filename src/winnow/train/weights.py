@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import random
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +17,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from winnow.errors import ResumeError
+from winnow.errors import ResumeError, WinnowError
 
 _SAMPLED = 4096
 _FORMAT = {"format": "pt"}
+_DAMAGED = (
+    *(OSError, EOFError, RuntimeError, SafetensorError, pickle.UnpicklingError, struct.error),
+    *(AttributeError, LookupError, TypeError, ValueError),
+)
 
 
 def _bytes(tensor: Tensor) -> bytes:
@@ -77,6 +83,20 @@ def _disk_errors() -> Iterator[None]:
         raise OSError(f"writing failed: {error}") from error
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[Path]:
+    """Turn what readers and what they feed raise on a damaged file into a `ResumeError` that names it."""
+    try:
+        yield path
+    except WinnowError:
+        raise
+    except FileNotFoundError:
+        raise ResumeError(f"{path} is missing") from None
+    except _DAMAGED as error:
+        first = str(error).strip().partition("\n")[0][:200]
+        raise ResumeError(f"{path} is damaged: {first or type(error).__name__}") from error
+
+
 def _adapted(model: nn.Module) -> bool:
     return hasattr(model, "peft_config")
 
@@ -104,9 +124,11 @@ def restore(folder: Path, model: Any) -> dict[str, Any]:
     """Load weights and generators of a checkpoint; return the optimiser's state.
 
     Raises:
-        ResumeError: a weight is missing, unknown or of another shape.
+        ResumeError: a file is missing or damaged, or a weight is missing, unknown or of another shape.
     """
-    expected, tensors = _saved(model), load_file(folder / "model" / _file(model))
+    expected = _saved(model)
+    with reading(folder / "model" / _file(model)) as path:
+        tensors = load_file(path)
     wrong = sorted(
         name
         for name in expected.keys() | tensors.keys()
@@ -122,8 +144,11 @@ def restore(folder: Path, model: Any) -> dict[str, Any]:
         with torch.no_grad():
             for name, tensor in expected.items():
                 tensor.copy_(tensors[name])
-    _set_generators(torch.load(folder / "generators.pt", weights_only=True))
-    return dict(torch.load(folder / "optimiser.pt", weights_only=True))
+    with reading(folder / "optimiser.pt") as path:
+        optimiser = dict(torch.load(path, weights_only=True))
+    with reading(folder / "generators.pt") as path:
+        _set_generators(torch.load(path, weights_only=True))
+    return optimiser
 
 
 def _generators() -> dict[str, Any]:
