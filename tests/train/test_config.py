@@ -123,5 +123,5 @@ def test_the_written_file_reads_back_and_names_its_sources(tmp_path):
 
 
 def test_without_a_limit_the_run_has_the_default_number_of_steps():
-    assert TrainConfig().limits == {"steps": 200}
+    assert TrainConfig().limits == {"steps": 150}
     assert TrainConfig(rollouts=500).limits == {"rollouts": 500}
