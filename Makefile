@@ -15,6 +15,7 @@ QUIET := OMP_NUM_THREADS=1 GOMP_SPINCOUNT=0
 venv: $(READY)
 
 $(READY): pyproject.toml constraints/cpu.txt
+	@echo "setting up $(VENV): a minute or more the first time"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check uv
 	$(INSTALL) -e '.[dev]'

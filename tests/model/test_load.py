@@ -137,3 +137,10 @@ def test_lora_starts_at_the_base_model():
 def test_bad_lora_settings(settings, words):
     with pytest.raises(errors.ConfigError, match=words):
         load(None, device="cpu", lora=LoraSettings(**settings))
+
+
+def test_the_shipped_policy_has_a_name():
+    named = load("built-in")
+    assert named.name == load(None).name
+    with pytest.raises(errors.ConfigError, match="or give 'built-in'"):
+        load("no-such-model")

@@ -34,7 +34,7 @@ def _spelling(name: str) -> str:
 app = typer.Typer(
     name="winnow",
     help="Reinforcement learning of language models that spends rollouts where they teach.",
-    epilog="[bold]Examples[/bold]\n  winnow train                     two minutes on a laptop, then a report\n"
+    epilog="[bold]Examples[/bold]\n  winnow train                     about a minute on a laptop, then a report\n"
     "  winnow compare grpo vigor+pods   the same budget, side by side\n"
     "  winnow train --help              every command has its own help",
     no_args_is_help=True,

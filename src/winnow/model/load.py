@@ -27,6 +27,9 @@ except ImportError as error:
 
 __all__ = ["SHIPPED", "LoadedModel", "encode_prompt", "load"]
 
+BUILT_IN = "built-in"
+"""Name of the shipped policy, where a model is asked for."""
+
 SHIPPED = Path(__file__).parent.parent / "task" / "policy"
 """Folder of the tiny policy that ships with winnow."""
 
@@ -66,7 +69,7 @@ def load(
 
     Args:
         path_or_name: folder in Hugging Face layout, or the name of a model already in the local Hugging Face
-            cache; None takes the tiny policy that ships with winnow.
+            cache; None or ``built-in`` takes the tiny policy that ships with winnow.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
         dtype: ``auto`` (see the module), ``float32`` or ``bfloat16``.
         lora: train adapters in place of all weights.
@@ -80,7 +83,7 @@ def load(
             if there is no end-of-sequence token, or on an unknown device or dtype.
         MissingExtra: if an optional package is not installed.
     """
-    source = SHIPPED if path_or_name is None else _resolve(str(path_or_name))
+    source = SHIPPED if path_or_name in (None, BUILT_IN) else _resolve(str(path_or_name))
     place = _device(device)
     kind = _dtype(dtype, place)
     name = source.name if isinstance(source, Path) else source
@@ -134,8 +137,8 @@ def _resolve(given: str) -> Path | str:
     raise errors.ConfigError(
         f"there is no model folder {given!r}{errors.did_you_mean(folder.name, siblings)}, and no model of "
         "that name in the Hugging Face cache. winnow does not download models: fetch one first (`winnow "
-        "model smollm2 DIR`, or `hf download NAME --local-dir DIR`), or leave model out to use the shipped "
-        "policy"
+        f"model smollm2 DIR`, or `hf download NAME --local-dir DIR`), or give {BUILT_IN!r}, the tiny policy "
+        "that ships with winnow"
     )
 
 

@@ -175,7 +175,10 @@ def _policy(config: TrainConfig, task: Task, policy: tuple[Any, Any] | None) -> 
         return model, tokenizer, str(getattr(model.config, "_name_or_path", "") or type(model).__name__)
     source = config.model or task.policy
     if source is None:
-        raise ConfigError(f"task {task.name} ships no policy: set model to the folder of a causal language model")
+        raise ConfigError(
+            f"task {task.name} ships no policy: set model to the folder of a causal language model, or to "
+            "'built-in' for the tiny policy that ships with winnow (plain ASCII text, at most 256 characters)"
+        )
     from winnow.model.load import load
 
     loaded = load(source, device=config.device, dtype=config.dtype, lora=lora)
