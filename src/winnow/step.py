@@ -276,9 +276,10 @@ def _whole(values: npt.ArrayLike, name: str) -> IntArray:
 
 
 def _scores(values: npt.ArrayLike, name: str) -> FloatArray:
-    if np.asarray(values).dtype.kind in "USc":
-        raise ValueError(f"tell: {name} must be numbers or None, found {np.asarray(values).flat[0].item()!r}")
-    array = as_rewards(np.atleast_1d(np.asarray(values, dtype=np.float64))).astype(np.float64)
+    given = np.atleast_1d(values)  # keeps the mask of a masked array
+    if given.dtype.kind in "USc":
+        raise ValueError(f"tell: {name} must be numbers or None, found {given.flat[0].item()!r}")
+    array = as_rewards(given).astype(np.float64)  # a copy: the caller may reuse its array
     large = np.isfinite(array) & (np.abs(array) > LARGEST)
     if large.any():
         raise ValueError(f"tell: {name} of {array[large][0]:g}: more than {LARGEST:g} in magnitude has no variance")

@@ -100,7 +100,12 @@ def test_settings_that_only_failed_after_the_rollouts_were_paid():
 
 
 def test_masked_rewards_are_unscorable():
-    assert max_variance(np.ma.masked_array([9.0, 0, 1], [True, False, False]), 2).rows.tolist() == [1, 2]
+    masked = np.ma.masked_array([9.0, 0, 1], [True, False, False])
+    assert max_variance(masked, 2).rows.tolist() == [1, 2]
+    step = winnow.recipe("grpo", n=3).begin(1)
+    step.ask()
+    step.tell([0, 0, 0], masked)
+    assert step.finish().fates == ("unscorable", "trained", "trained")
 
 
 def test_one_straggler_does_not_hold_a_level_back():
