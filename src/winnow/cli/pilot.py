@@ -49,18 +49,12 @@ def measure(config: TrainConfig, prompts: int, n: int) -> dict[str, Any]:
 
 def _passed(config: TrainConfig, setup: Setup, prompts: int, n: int) -> tuple[Any, Any]:
     """Return per prompt how many rollouts passed (outcome of 1 or more) and how many were scorable."""
-    from winnow.engine import Sampler
     from winnow.reward import Item
     from winnow.train.collect import judged
+    from winnow.train.prepare import training_sampler
 
     chosen = setup.train.pick(range(prompts))
-    sampler = Sampler(
-        setup.model,
-        setup.tokenizer,
-        max_new_tokens=config.max_new_tokens,
-        temperature=config.temperature,
-        slots=config.slots,
-    )
+    sampler = training_sampler(config, setup)
     session = sampler.session(chosen.encoded, seed=config.seed)
     session.submit([(prompt, n) for prompt in range(prompts)])
     passed, drawn = np.zeros(prompts, dtype=np.int64), np.zeros(prompts, dtype=np.int64)

@@ -53,17 +53,10 @@ def worst_case(config: TrainConfig, setup: Setup) -> dict[str, Any]:
 
 
 def _generate(config: TrainConfig, setup: Setup, prompt: list[int], rollouts: int) -> list[Row]:
-    from winnow.engine import Sampler
     from winnow.objective import Row
+    from winnow.train.prepare import training_sampler
 
-    sampler = Sampler(
-        setup.model,
-        setup.tokenizer,
-        max_new_tokens=config.max_new_tokens,
-        temperature=config.temperature,
-        slots=config.slots,
-        stop_ids=(),
-    )
+    sampler = training_sampler(config, setup, stop_ids=())
     per_prompt = rollouts // config.prompts_per_step
     session = sampler.session([prompt] * config.prompts_per_step, seed=config.seed)
     session.submit([(index, per_prompt) for index in range(config.prompts_per_step)])

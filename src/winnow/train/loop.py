@@ -22,7 +22,7 @@ from winnow.train.folder import RunFolder
 from winnow.train.guards import Guards
 from winnow.train.identity import Identity
 from winnow.train.logs import write_json
-from winnow.train.prepare import Setup, Split
+from winnow.train.prepare import Setup, Split, training_sampler
 from winnow.train.seeds import derive
 from winnow.train.state import Streaks, Totals
 from winnow.train.update import build_learner, dump, rows_of
@@ -50,13 +50,7 @@ class Loop:
         self.identity = Identity.of(config, setup.task.fingerprint, weights.fingerprint(setup.model))
         self._note = note
         self._curriculum = Uniform(len(setup.train), derive(config.seed, "order"))
-        self._sampler = Sampler(
-            setup.model,
-            setup.tokenizer,
-            max_new_tokens=config.max_new_tokens,
-            temperature=config.temperature,
-            slots=config.slots,
-        )
+        self._sampler = training_sampler(config, setup)
         self._learner = build_learner(config, setup)
         self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)
         weights.seed_generators(derive(config.seed, "global"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import winnow
 from winnow import task as tasks
@@ -18,6 +18,9 @@ from winnow.selection.base import rows_to_keep
 from winnow.task import Task
 from winnow.train.config import TrainConfig, recipe_overrides
 from winnow.train.limits import Limits
+
+if TYPE_CHECKING:
+    from winnow.engine import Sampler
 
 _SHOWN_IDS = 5
 
@@ -62,6 +65,20 @@ class Setup:
     train: Split
     test: Split
     notes: tuple[str, ...]
+
+
+def training_sampler(config: TrainConfig, setup: Setup, **options: Any) -> Sampler:
+    """Return a sampler with the settings of training; ``options`` go to `winnow.engine.Sampler` as they are."""
+    from winnow.engine import Sampler
+
+    return Sampler(
+        setup.model,
+        setup.tokenizer,
+        max_new_tokens=config.max_new_tokens,
+        temperature=config.temperature,
+        slots=config.slots,
+        **options,
+    )
 
 
 def check_recipe(config: TrainConfig) -> Recipe:
