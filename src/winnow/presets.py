@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winnow.advantage import Advantage
-from winnow.allocation import Uniform, Vigor
+from winnow.allocation import Refill, Uniform, Vigor
 from winnow.objective.config import Objective
 from winnow.recipe import About, Recipe, register
 from winnow.selection import Select
@@ -28,6 +28,13 @@ RLOO = About(
     saves="nothing; unbiased for every n >= 2",
     costs="as GRPO",
     bias="none when n is fixed before the rewards are seen",
+)
+DAPO = About(
+    paper="DAPO, arXiv 2503.14476 (dynamic sampling, clip-higher and token loss; not its overlong penalty)",
+    idea="replace groups without signal by further prompts until the batch is full, at most pool times over",
+    saves="steps: every group that trains has signal",
+    costs="generates 1 / P(signal) groups per group that trains; rounds in sequence",
+    bias="which prompts train depends on their rewards",
 )
 PODS = About(
     paper="PODS, arXiv 2504.13818",
@@ -66,6 +73,11 @@ def _rloo() -> Recipe:
     return Recipe("rloo", advantage=Advantage("rloo"), objective=objective, about=RLOO)
 
 
+def _dapo() -> Recipe:
+    objective = Objective(clip_high=0.28)
+    return Recipe("dapo", allocation=Refill(), gate="zero_signal", objective=objective, about=DAPO)
+
+
 def _pods() -> Recipe:
     return Recipe("pods", allocation=Uniform(32), selection=Select("max_variance", 8), about=PODS)
 
@@ -78,5 +90,5 @@ def _vigor_pods() -> Recipe:
     return Recipe("vigor+pods", allocation=Vigor(), selection=Select("max_variance", 8), about=BOTH)
 
 
-for _build in (_grpo, _dr_grpo, _rloo, _pods, _vigor, _vigor_pods):
+for _build in (_grpo, _dr_grpo, _rloo, _dapo, _pods, _vigor, _vigor_pods):
     register(_build().name, _build)

@@ -91,6 +91,11 @@ class Recipe:
         """True if the allocation decides round by round, False if it can use each result as it comes."""
         return self.allocation.barrier
 
+    @property
+    def pool(self) -> int:
+        """Prompts a host draws for every prompt of a step; above 1 where the allocation keeps spares (`Refill`)."""
+        return int(getattr(self.allocation, "pool", 1))
+
     def admit(self, seen: Observed) -> npt.NDArray[np.bool_]:
         """Return the gate's mask over prompts."""
         gate = gating.RULES[self.gate] if isinstance(self.gate, str) else self.gate

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from winnow.advantage import reinforce_pp
+from winnow.advantage import reinforce_pp, returns_to_go
 from winnow.errors import ConfigError
 
 REWARDS = [1, 0, 0, 1, 1, 0, 1, 1, 1]
@@ -43,3 +43,9 @@ def test_order_nan_and_a_batch_that_does_not_vary():
         reinforce_pp([1, 0], statistics="token")
     with pytest.raises(ConfigError, match="did you mean 'token'"):
         reinforce_pp([1, 0], statistics="tokens")
+
+
+def test_d3_k1_return_to_go():
+    assert returns_to_go(1.0, [0.1, -0.2, 0.3], 0.01) == pytest.approx([0.998, 0.999, 0.997], abs=1e-12)
+    assert returns_to_go(1.0, [], 0.01).shape == (0,)
+    assert returns_to_go(0.5, [3.0, 4.0], 0.0).tolist() == [0.5, 0.5]

@@ -290,3 +290,25 @@ def test_totals_must_count_what_trains() -> None:
         parameter.requires_grad_(False)
     with pytest.raises(ConfigError, match="requires_grad"):
         learner(model)
+
+
+def test_loss_09_says_where_the_outlier_is() -> None:
+    """A token that the reference finds far likelier is clamped, counted, and named by row and position."""
+    model, reference = build("llama"), build("llama")
+    rows = rows_for(model)
+    with torch.no_grad():
+        reference.lm_head.weight.mul_(5.0)
+    student = learner(model, objective=Objective(kl_beta=0.1, kl_clamp=2.0), reference=reference, lr=0.0)
+    stats = student.update(rows, totals_for(rows))
+    expected = []
+    for index, row in enumerate(rows):
+        new, old = (
+            completion_logprobs(m, [row.prompt_ids], [row.ids.tolist()])[0].detach() for m in (model, reference)
+        )
+        gap = (old - new).tolist()
+        expected += [(index, token, value) for token, value in enumerate(gap) if abs(value) > 2.0]
+    assert 0 < len(expected) == stats.kl_clamped
+    found = sorted((outlier.row, outlier.token, outlier.log_ratio) for outlier in stats.kl_outliers)
+    assert len(found) == min(20, len(expected))
+    for row, token, value in found:
+        assert value == pytest.approx(next(v for r, t, v in expected if (r, t) == (row, token)), abs=1e-4)

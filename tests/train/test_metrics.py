@@ -1,22 +1,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from winnow.objective import UpdateStats
-from winnow.rollout import Rollout, Verdict
+from winnow.objective import Outlier, UpdateStats
+from winnow.rollout import Prompt, Rollout, Verdict
 from winnow.train.collect import Collected
-from winnow.train.metrics import mean, pass_rates, step_metrics
+from winnow.train.metrics import kl_outliers, mean, pass_rates, step_metrics
 from winnow.train.state import Streaks
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "cases/cases.json").read_text())}
 
 STATS = UpdateStats(
     loss=0.0, grad_norm=0.5, lr=0.1, clip_fraction=0.0, ratio_mean=1.0, ratio_max=1.0, kl=None, kl_clamped=0,
+    kl_outliers=(),
     drift=0.0, rows=1, tokens=2, skipped=False, nonfinite=False, optimizer_steps=1, seconds=0.1,
 )  # fmt: skip
 
@@ -104,3 +106,11 @@ def test_the_histogram_counts_prompts_by_pass_rate():
     assert Streaks.restored(streaks.as_dict()) == streaks and streaks.no_signal == 2
     streaks.learned()
     assert streaks == Streaks()
+
+
+def test_loss_09_the_log_names_step_prompt_and_token():
+    step = collected([[Verdict(1.0, 1.0), Verdict(0.0, 0.0)], [Verdict(1.0, 1.0)]], kept=[0, 1])
+    prompts = [Prompt("train:4", "a"), Prompt("train:9", "b")]
+    stats = replace(STATS, kl=0.1, kl_clamped=1, kl_outliers=(Outlier(1, 2, 20.0),))
+    [event] = kl_outliers(step, prompts, 7, stats)
+    assert event == {"prompt_id": "train:4", "rollout_id": "7/train:4/1", "token": 2, "log_ratio": 20.0}

@@ -4,7 +4,19 @@ from winnow.advantage.base import RULES, Advantage, signal
 from winnow.advantage.centred import centred
 from winnow.advantage.grpo import grpo
 from winnow.advantage.reinforce_pp import reinforce_pp
+from winnow.advantage.returns import returns_to_go
 from winnow.advantage.rloo import rloo
 from winnow.advantage.weights import WEIGHT_RULES, group_weights
 
-__all__ = ["RULES", "WEIGHT_RULES", "Advantage", "centred", "group_weights", "grpo", "reinforce_pp", "rloo", "signal"]
+__all__ = [
+    "RULES",
+    "WEIGHT_RULES",
+    "Advantage",
+    "centred",
+    "group_weights",
+    "grpo",
+    "reinforce_pp",
+    "returns_to_go",
+    "rloo",
+    "signal",
+]

@@ -126,7 +126,7 @@ def _step(path: Path) -> int:
 def _measure(config: TrainConfig, checkpoint: Path | None) -> tuple[Evaluation, str]:
     from winnow.errors import DataError
     from winnow.train import weights
-    from winnow.train.loop import held_out
+    from winnow.train.held_out import held_out
     from winnow.train.prepare import prepare
 
     setup = prepare(config)

@@ -1,9 +1,7 @@
 """Load a causal language model and its tokenizer from a Hugging Face folder.
 
-On the dtype: weights are float32 on the CPU, and bfloat16 on a CUDA device that computes in it. There is no
-separate float32 master copy, so with all weights trained in bfloat16 an update below about 1/256 of a weight
-is rounded away; at the learning rates of RL (1e-6) that is most of them. Train LoRA adapters (they stay
-float32), or ask for ``dtype="float32"``.
+On the dtype: weights are float32 on the CPU, and bfloat16 on a CUDA device that computes in it. The learner keeps a
+float32 master of every trained bfloat16 weight, so small steps add up; `winnow.objective.masters` says why.
 """
 
 from __future__ import annotations

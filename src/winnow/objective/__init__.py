@@ -15,10 +15,11 @@ from winnow.objective.config import Objective, Totals
 if TYPE_CHECKING:
     from winnow.objective.learner import Learner
     from winnow.objective.logprobs import completion_logprobs
-    from winnow.objective.records import Row, UpdateStats
+    from winnow.objective.records import Outlier, Row, UpdateStats
 
 _LAZY = {
     "Learner": "learner",
+    "Outlier": "records",
     "Row": "records",
     "UpdateStats": "records",
     "completion_logprobs": "logprobs",
@@ -27,6 +28,7 @@ _LAZY = {
 __all__ = [
     "Learner",
     "Objective",
+    "Outlier",
     "Row",
     "Totals",
     "UpdateStats",

@@ -16,15 +16,16 @@ from winnow.engine.modes import evaluating, without_dropout
 from winnow.errors import ConfigError
 from winnow.objective.config import Objective, Totals
 from winnow.objective.logprobs import completion_logprobs
+from winnow.objective.masters import Masters
 from winnow.objective.microbatch import micro_batches
 from winnow.objective.policy_loss import policy_loss
-from winnow.objective.records import Row, UpdateStats
+from winnow.objective.records import Outlier, Row, UpdateStats
 from winnow.objective.schedule import Schedule
 from winnow.objective.tally import Tally
 
 
 class Learner:
-    """AdamW on the clipped policy loss.
+    """AdamW on the clipped policy loss, in float32 whatever the weights are stored in (see `Masters`).
 
     Rows whose advantage or weight is 0 give no gradient unless there is a divergence term: they stay out of the
     model and in the denominators. How rows are cut into micro-batches never changes the gradient.
@@ -91,7 +92,8 @@ class Learner:
         if not self._parameters:
             raise ConfigError("the model has no parameter with requires_grad; there is nothing to train")
         # The rate is set before every step; one > 0 here only keeps AdamW from refusing 0.
-        self.optimizer = torch.optim.AdamW(self._parameters, lr=lr, betas=betas, weight_decay=weight_decay)
+        self._masters = Masters(self._parameters)
+        self.optimizer = torch.optim.AdamW(self._masters.masters, lr=lr, betas=betas, weight_decay=weight_decay)
         self._max_grad_norm = max_grad_norm
         self._epochs, self._minibatches, self._micro_batch = epochs, minibatches, micro_batch
         self._temperature = temperature
@@ -135,9 +137,10 @@ class Learner:
                         taken += 1
                     else:
                         nonfinite = True
-                    self.optimizer.zero_grad(set_to_none=True)
+                    self._masters.drop_gradients()
         self.updates += 1
         sums = tally.read()
+        place = {id(row): index for index, row in enumerate(batch)}
         return UpdateStats(
             loss=loss,
             grad_norm=float(np.mean(norms)) if norms else math.nan,
@@ -147,6 +150,7 @@ class Learner:
             ratio_max=sums["ratio_max"],
             kl=sums["kl"] if self._reference is not None else None,
             kl_clamped=int(sums["kl_clamped"]),
+            kl_outliers=tuple(Outlier(place[id(row)], token, gap) for row, token, gap in tally.outliers()),
             drift=sums["drift"],
             rows=len(trainable),
             tokens=sum(len(row.ids) for row in trainable),
@@ -170,6 +174,7 @@ class Learner:
             ratio_max=1.0,
             kl=None,
             kl_clamped=0,
+            kl_outliers=(),
             drift=0.0,
             rows=0,
             tokens=0,
@@ -202,7 +207,7 @@ class Learner:
             terms = self._terms(micro, divisor)
             terms.loss.backward()
             losses.append(terms.loss.detach())
-            tally.add(terms, sum(len(row.ids) for row in micro))
+            tally.add(terms, micro)
         norm = nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
         return float(torch.stack(losses).sum()), float(norm)
 
@@ -234,14 +239,22 @@ class Learner:
     def _step(self) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = self.schedule.at(self.steps)
+        self._masters.take_gradients()
         self.optimizer.step()
+        self._masters.write_back()
         self.steps += 1
 
     def state_dict(self) -> dict[str, Any]:
-        """Return optimiser moments and counters; the weights are the model's own and not included."""
-        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps, "updates": self.updates}
+        """Return optimiser moments, masters and counters; the weights are the model's own and not included."""
+        return {
+            "optimizer": self.optimizer.state_dict(),
+            "masters": self._masters.state_dict(),
+            "steps": self.steps,
+            "updates": self.updates,
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue exactly where ``state_dict`` was taken, given the same weights."""
         self.optimizer.load_state_dict(state["optimizer"])
+        self._masters.load_state_dict(state.get("masters", {}))
         self.steps, self.updates = int(state["steps"]), int(state["updates"])

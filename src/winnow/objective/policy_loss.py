@@ -22,6 +22,7 @@ class LossTerms:
         drift: sum of the k3 divergence between sampling and current policy.
         kl: sum of the k3 divergence to the reference, 0 without reference.
         kl_clamped: tokens whose log-ratio to the reference was clamped.
+        clamped_RT: their log-ratios before clamping, 0 elsewhere; None without reference.
     """
 
     loss: Tensor
@@ -31,6 +32,7 @@ class LossTerms:
     drift: Tensor
     kl: Tensor
     kl_clamped: Tensor
+    clamped_RT: Tensor | None = None
 
 
 def length_mask(lengths_R: Tensor, width: int) -> Tensor:
@@ -98,12 +100,14 @@ def policy_loss(
     value_RT, clipped_RT = surrogate(ratio_RT, advantages_R[:, None], objective)
     term_RT = -value_RT
     kl = kl_clamped = logprobs_RT.new_zeros(())
+    clamped_RT = None
     if reference_RT is not None:
         gap_RT = torch.where(mask_RT, reference_RT - logprobs_RT, 0.0)
         kl_RT = k3(gap_RT.clamp(-objective.kl_clamp, objective.kl_clamp))
         term_RT = term_RT + objective.kl_beta * kl_RT
         kl = kl_RT.detach().sum()
-        kl_clamped = (gap_RT.detach().abs() > objective.kl_clamp).sum()
+        outside_RT = gap_RT.detach().abs() > objective.kl_clamp
+        kl_clamped, clamped_RT = outside_RT.sum(), torch.where(outside_RT, gap_RT.detach(), 0.0)
     loss_R = (term_RT * mask_RT).sum(-1)
     if objective.aggregation == "sequence":
         loss_R = loss_R / lengths_R.clamp(min=1)
@@ -117,4 +121,5 @@ def policy_loss(
             drift=(k3(-log_ratio_RT) * mask_RT).sum(),
             kl=kl,
             kl_clamped=kl_clamped,
+            clamped_RT=clamped_RT,
         )

@@ -34,6 +34,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlier:
+    """A token whose log-ratio to the reference was clamped: alone it could own the whole loss.
+
+    Attributes:
+        row: position of its row in the batch given to the learner.
+        token: position in the completion.
+        log_ratio: reference minus current log-probability, before clamping.
+    """
+
+    row: int
+    token: int
+    log_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateStats:
     """What one call of ``Learner.update`` did. Means are over the tokens trained, over all epochs.
 
@@ -46,6 +61,7 @@ class UpdateStats:
         ratio_max: largest importance ratio.
         kl: mean k3 divergence to the reference; None without reference.
         kl_clamped: tokens whose log-ratio to the reference was clamped.
+        kl_outliers: the first of these tokens, at most `winnow.objective.tally.OUTLIERS`.
         drift: mean k3 divergence between the sampling and the current policy.
         rows: rows that went through the model, per epoch.
         tokens: their completion tokens, per epoch.
@@ -63,6 +79,7 @@ class UpdateStats:
     ratio_max: float
     kl: float | None
     kl_clamped: int
+    kl_outliers: tuple[Outlier, ...]
     drift: float
     rows: int
     tokens: int

@@ -31,11 +31,12 @@ class Limits:
 
     Attributes:
         limits: value by name: ``steps``, ``rollouts``, ``tokens``, ``seconds``.
-        prompts: prompts of a full step.
+        prompts: prompts of a full step, spares included.
         n: mean rollouts per prompt, 2 or more.
         rollouts: rollouts of a full step, or None when steps are budgeted in tokens.
         tokens: tokens of a full step, or None when steps are budgeted in rollouts.
         longest: most tokens one rollout can take.
+        spares: whether steps may spend less than they are allowed, because the recipe keeps spare prompts.
     """
 
     limits: Mapping[str, float]
@@ -44,14 +45,23 @@ class Limits:
     rollouts: int | None
     tokens: int | None
     longest: int
+    spares: bool = False
 
     @classmethod
-    def of(cls, config: TrainConfig, n: float) -> Limits:
-        """Read the limits of a configuration; ``n`` is what the recipe draws per prompt on average."""
+    def of(cls, config: TrainConfig, n: float, pool: int = 1) -> Limits:
+        """Read the limits of a configuration.
+
+        Args:
+            config: the settings.
+            n: what the recipe draws per prompt on average.
+            pool: prompts it takes to hand for each prompt of a step, see `winnow.Recipe.pool`.
+        """
         rollouts = None
+        prompts = config.prompts_per_step * pool
         if config.budget_unit == "rollouts":
-            rollouts = config.rollouts_per_step or round(config.prompts_per_step * n)
-        return cls(config.limits, config.prompts_per_step, n, rollouts, config.tokens_per_step, config.max_new_tokens)
+            rollouts = config.rollouts_per_step or round(prompts * n)
+        longest = config.max_new_tokens
+        return cls(config.limits, prompts, n, rollouts, config.tokens_per_step, longest, spares=pool > 1)
 
     def reached(self, totals: Totals) -> str | None:
         """Return what ended the run (``"limit rollouts"``), or None while another step fits."""
@@ -72,11 +82,12 @@ class Limits:
         """Return how many optimiser steps the run will take, ``per_step`` in each step, for the schedule.
 
         Raises:
-            ConfigError: only the clock, or tokens with steps budgeted in rollouts, limit the run.
+            ConfigError: nothing tells, as when only the clock limits the run, tokens do while steps are budgeted in
+                rollouts, or steps may spend less than they are allowed.
         """
         steps = [float(self.limits["steps"])] if "steps" in self.limits else []
         for unit, full in (("rollouts", self.rollouts), ("tokens", self.tokens)):
-            if unit in self.limits and full is not None:
+            if unit in self.limits and full is not None and not self.spares:
                 steps.append(math.ceil(self.limits[unit] / full))
         if not steps:
             raise ConfigError(

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from winnow.budget import Ledger
 from winnow.curriculum import Uniform
-from winnow.engine import Sampler
-from winnow.errors import SafetyStop, WinnowError
 from winnow.objective import Totals as Denominators
 from winnow.objective import UpdateStats
 from winnow.train import metrics, weights
-from winnow.train.collect import Collected, Interrupted, collect
+from winnow.train.collect import Collected
 from winnow.train.config import TrainConfig
-from winnow.train.evaluate import Evaluation, evaluate
+from winnow.train.draw import Draw
 from winnow.train.folder import RunFolder
 from winnow.train.guards import Guards
+from winnow.train.held_out import held_out
 from winnow.train.identity import Identity
 from winnow.train.logs import write_json
 from winnow.train.prepare import Setup, Split, training_sampler
@@ -50,7 +48,7 @@ class Loop:
         self.identity = Identity.of(config, setup.task.fingerprint, weights.fingerprint(setup.model))
         self._note = note
         self._curriculum = Uniform(len(setup.train), derive(config.seed, "order"))
-        self._sampler = training_sampler(config, setup)
+        self._draw = Draw(setup, training_sampler(config, setup), self._curriculum, config.seed)
         self._learner = build_learner(config, setup)
         self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)
         weights.seed_generators(derive(config.seed, "global"))
@@ -64,12 +62,13 @@ class Loop:
         """
         started = perf_counter()
         number = self.totals.steps + 1
-        with self._undone_on_error():
-            split, collected = self._collect(number, stopped)
+        split, collected = self._draw.step(number, self.setup.limits.next(self.totals), stopped)
         updating = perf_counter()
         stats = self._update(split, collected)
         logged = perf_counter()
         record = metrics.step_metrics(collected, stats)
+        if outliers := metrics.kl_outliers(collected, split.prompts, number, stats):
+            record["kl_outliers"] = outliers
         self._account(record, collected, stats)
         self._write_rollouts(number, split, collected, stats)
         now = perf_counter()
@@ -184,41 +183,6 @@ class Loop:
         """Write ``ledger.json``."""
         write_json(self.folder.path / "ledger.json", self.ledger.as_dict())
 
-    @contextmanager
-    def _undone_on_error(self) -> Iterator[None]:
-        """Take back what drawing prompts changed when the step does not come about, so that it is drawn again."""
-        before = self._curriculum.state_dict(), self.setup.recipe.state_dict()
-        try:
-            yield
-        except (Interrupted, WinnowError, FloatingPointError) as error:
-            self._curriculum.load_state_dict(before[0])
-            self.setup.recipe.load_state_dict(before[1])
-            if isinstance(error, FloatingPointError):
-                raise SafetyStop(f"step {self.totals.steps + 1}: {error}") from error
-            raise
-
-    def _collect(self, number: int, stopped: Callable[[], bool]) -> tuple[Split, Collected]:
-        setup, seed = self.setup, self.config.seed
-        started = perf_counter()
-        allowance = setup.limits.next(self.totals)
-        split = setup.train.pick(self._curriculum.next(allowance.prompts))
-        step = setup.recipe.begin(split.prompts, budget=allowance.budget, seed=derive(seed, "decide", number))
-        decided = perf_counter()
-        session = self._sampler.session(split.encoded, seed=derive(seed, "sample", number))
-        opened = perf_counter()
-        collected = collect(
-            step,
-            session,
-            split.prompts,
-            setup.task.reward,
-            label=str(number),
-            barrier=setup.recipe.barrier,
-            stopped=stopped,
-        )
-        collected.seconds["decide"] += decided - started
-        collected.seconds["generate"] += opened - decided
-        return split, collected
-
     def _update(self, split: Split, collected: Collected) -> UpdateStats:
         batch = collected.batch
         totals = Denominators(batch.kept_rows, batch.kept_tokens, batch.full_rows, batch.full_tokens)
@@ -247,28 +211,3 @@ class Loop:
             )
         if stats.nonfinite:
             dump(self.folder.path / "debug", number, rows_of(split, collected), stats)
-
-
-def held_out(config: TrainConfig, setup: Setup, stopped: Callable[[], bool] = lambda: False) -> Evaluation:
-    """Evaluate the policy on the held-out prompts with the evaluation's own settings."""
-    greedy = config.eval_temperature == 0
-    samples = 1 if greedy else config.eval_samples
-    ks: Sequence[int] = config.pass_at_k if config.pass_at_k is not None else [samples] if samples > 1 else []
-    sampler = Sampler(
-        setup.model,
-        setup.tokenizer,
-        max_new_tokens=config.eval_max_new_tokens or config.max_new_tokens,
-        temperature=config.eval_temperature,
-        top_p=config.eval_top_p,
-        slots=config.slots,
-    )
-    return evaluate(
-        sampler,
-        setup.task.reward,
-        setup.test.prompts,
-        setup.test.encoded,
-        samples=samples,
-        seed=config.eval_seed,
-        ks=ks,
-        stopped=stopped,
-    )

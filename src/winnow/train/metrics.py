@@ -78,9 +78,23 @@ def _update(stats: UpdateStats) -> dict[str, Any]:
         "ratio/mean": stats.ratio_mean,
         "ratio/max": stats.ratio_max,
         "kl": stats.kl,
+        "kl_clamped": stats.kl_clamped if stats.kl is not None else None,
         "skipped": 0,
         "nonfinite": int(stats.nonfinite),
     }
+
+
+def kl_outliers(collected: Collected, prompts: Sequence[Prompt], step: int, stats: UpdateStats) -> list[dict[str, Any]]:
+    """Say where log-ratios to the reference were clamped: prompt, rollout, token position and value (LOSS-09)."""
+    found = []
+    for outlier in stats.kl_outliers:
+        rollout = collected.rollouts[int(collected.batch.rows[outlier.row])]
+        prompt = prompts[rollout.prompt]
+        name = rollout_id(str(step), prompt, rollout)
+        found.append(
+            {"prompt_id": prompt.id, "rollout_id": name, "token": outlier.token, "log_ratio": outlier.log_ratio}
+        )
+    return found
 
 
 def _signal(outcomes: Floats, owners: npt.NDArray[np.int64], signal: npt.NDArray[np.bool_]) -> dict[str, float]:
@@ -149,6 +163,7 @@ def rollout_records(
             "prompt_id": prompt.id,
             "rollout_id": rollout_id(str(step), prompt, rollout),
             "prompt": prompt.text,
+            "answer": prompt.answer,
             "text": rollout.text,
             "ids": rollout.ids,
             "finish": rollout.finish,

@@ -1,0 +1,86 @@
+"""The sampling half of a step: choose prompts, begin the recipe's step, collect its rollouts; or leave no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from winnow.curriculum import Uniform
+from winnow.engine import Sampler
+from winnow.errors import SafetyStop, WinnowError
+from winnow.train.collect import Collected, Interrupted, collect
+from winnow.train.limits import Allowance
+from winnow.train.prepare import Setup, Split
+from winnow.train.seeds import derive
+
+
+class Draw:
+    """Draws the rollouts of one step after the other.
+
+    Args:
+        setup: task, recipe and reward.
+        sampler: samples with the policy as it is.
+        curriculum: chooses prompts; it moves on only when a step comes about.
+        seed: of the run; a step's draws follow from it and the step's number alone.
+    """
+
+    def __init__(self, setup: Setup, sampler: Sampler, curriculum: Uniform, seed: int) -> None:
+        self._setup, self._sampler, self._curriculum, self._seed = setup, sampler, curriculum, seed
+
+    def step(self, number: int, allowance: Allowance, stopped: Callable[[], bool]) -> tuple[Split, Collected]:
+        """Return the prompts of step ``number`` that got rollouts, and these.
+
+        Raises:
+            Interrupted: ``stopped`` said so; the step is dropped as if it had never begun.
+            SafetyStop: the logits are not finite.
+        """
+        setup, started = self._setup, perf_counter()
+        with self._undone_on_error(number):
+            before = self._curriculum.state_dict() if setup.recipe.pool > 1 else None
+            split = setup.train.pick(self._curriculum.next(min(allowance.prompts, len(setup.train))))
+            step = setup.recipe.begin(split.prompts, budget=allowance.budget, seed=derive(self._seed, "decide", number))
+            decided = perf_counter()
+            session = self._sampler.session(split.encoded, seed=derive(self._seed, "sample", number))
+            opened = perf_counter()
+            collected = collect(
+                step,
+                session,
+                split.prompts,
+                setup.task.reward,
+                label=str(number),
+                barrier=setup.recipe.barrier,
+                stopped=stopped,
+            )
+            collected.seconds["decide"] += decided - started
+            collected.seconds["generate"] += opened - decided
+            if before is not None:
+                return self._return_spares(before, split, collected)
+        return split, collected
+
+    def _return_spares(self, before: dict[str, object], split: Split, collected: Collected) -> tuple[Split, Collected]:
+        """Give prompts that no rollout was drawn for back to the curriculum, which offers them first next time."""
+        batch = collected.batch
+        used = int(np.flatnonzero(batch.counts)[-1]) + 1
+        if used < len(split):
+            # The next k prompts begin with the next k - 1: drawing fewer from the same state leaves the tail.
+            self._curriculum.load_state_dict(before)
+            self._curriculum.next(used)
+            batch = replace(batch, counts=batch.counts[:used], signal=batch.signal[:used])
+        return split.pick(range(used)), replace(collected, batch=batch)
+
+    @contextmanager
+    def _undone_on_error(self, number: int) -> Iterator[None]:
+        """Take back what drawing prompts changed when the step does not come about, so that it is drawn again."""
+        before = self._curriculum.state_dict(), self._setup.recipe.state_dict()
+        try:
+            yield
+        except (Interrupted, WinnowError, FloatingPointError) as error:
+            self._curriculum.load_state_dict(before[0])
+            self._setup.recipe.load_state_dict(before[1])
+            if isinstance(error, FloatingPointError):
+                raise SafetyStop(f"step {number}: {error}") from error
+            raise
