@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from winnow.recipe import Recipe
 
 
+Scores = npt.ArrayLike | Sequence[float | None]
 LARGEST = 1e150  # squares of larger rewards overflow
 
 
@@ -153,8 +154,8 @@ class Step:
     def tell(
         self,
         prompts: npt.ArrayLike,
-        rewards: npt.ArrayLike,
-        outcomes: npt.ArrayLike | None = None,
+        rewards: Scores,
+        outcomes: Scores | None = None,
         tokens: npt.ArrayLike | None = None,
     ) -> None:
         """Report rollouts, in any order and in any parts.
@@ -275,8 +276,8 @@ def _whole(values: npt.ArrayLike, name: str) -> IntArray:
     return array.astype(np.int64)
 
 
-def _scores(values: npt.ArrayLike, name: str) -> FloatArray:
-    given = np.atleast_1d(values)  # keeps the mask of a masked array
+def _scores(values: Scores, name: str) -> FloatArray:
+    given = np.atleast_1d(cast(npt.ArrayLike, values))  # keeps the mask of a masked array
     if given.dtype.kind in "USc":
         raise ValueError(f"tell: {name} must be numbers or None, found {given.flat[0].item()!r}")
     array = as_rewards(given).astype(np.float64)  # a copy: the caller may reuse its array
