@@ -12,14 +12,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache
+
+from winnow.engine.layer import Layer
 
 
-class SlotLayer(CacheLayerMixin):  # type: ignore[misc]
+class SlotLayer(Layer):
     """Keys and values of one layer, (slots, heads, columns, head size), allocated at the first write."""
-
-    is_compileable = False
-    is_sliding = False
 
     def __init__(self, slots: int, columns: int) -> None:
         super().__init__()
@@ -66,7 +65,7 @@ class SlotLayer(CacheLayerMixin):  # type: ignore[misc]
         """Return how many columns hold something; positions never come from it."""
         return self.cursor - self.first
 
-    def get_max_cache_shape(self) -> int:
+    def get_max_length(self) -> int:
         """Return the number of columns."""
         return self.columns
 

@@ -8,10 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import DynamicCache
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache
+
+from winnow.engine.layer import Layer
 
 
-class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]
+class PrefixLayer(Layer):
     """Keys and values of P prompts in one layer, seen by R rows; gradients flow back into the prompts.
 
     Args:
@@ -19,8 +21,6 @@ class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]
         values: as ``keys``.
         prompt_R: which prompt each row stands behind.
     """
-
-    is_sliding = False
 
     def __init__(self, keys: Tensor, values: Tensor, prompt_R: Tensor) -> None:
         super().__init__()
@@ -43,10 +43,6 @@ class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]
     def get_seq_length(self, *args: Any, **kwargs: Any) -> int:
         """Return the columns of the longest prompt."""
         return int(self.keys.shape[2])
-
-    def get_max_cache_shape(self) -> int:
-        """Return -1: there is no limit."""
-        return -1
 
 
 def shares_prompts(model: Any, prompts: Sequence[tuple[int, ...]], longest: int) -> bool:
