@@ -11,7 +11,18 @@ COMMANDS = [command.name for command in app.registered_commands]
 
 
 def test_every_command_of_the_tool_is_there():
-    assert set(COMMANDS) == {"train", "compare", "eval", "report", "recipes", "plan", "check", "model"}
+    assert set(COMMANDS) == {
+        "train",
+        "compare",
+        "eval",
+        "report",
+        "recipes",
+        "plan",
+        "pilot",
+        "check",
+        "audit",
+        "model",
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)

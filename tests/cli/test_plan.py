@@ -149,3 +149,23 @@ def test_a_number_no_machine_can_count_to_is_bad_input(winnow, data):
 def test_data_that_fills_no_step_is_bad_input(winnow, data):
     told = winnow("plan", "--task", data, "--prompts", 64)  # B7
     assert told.code == 2 and "64" in told.err
+
+
+def test_columns_and_reward_are_options_here_too(winnow, tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps({"text": f"{i}+1=", "sum": str(i + 1)}) + "\n" for i in range(20)))
+    told = winnow("plan", "--task", path)
+    assert told.code == 2 and "--prompt-column" in told.err and "--answer-column" in told.err
+    columns = ["--prompt-column", "text", "--answer-column", "sum"]
+    told = winnow("plan", "--task", path, *columns, "--reward", "exact", "--json")
+    assert told.code == 0, told.err
+    assert json.loads(told.out)["run"]["prompts_in_data"] == 18
+
+
+def test_a_pilot_measures_what_ties(winnow):
+    told = winnow("plan", "--recipe", "grpo", "--n", 4, "--pilot", 12, "--set", "max_new_tokens=12", "--json")
+    assert told.code == 0, told.err
+    signal = json.loads(told.out)["signal"]
+    assert signal["prompts"] == sum(signal["pass_rates"].values()) == 12
+    assert signal["at_n"] == pytest.approx(1 - signal["with_signal"] / 12)
+    assert set(signal["by_n"]) == {"2", "4"}

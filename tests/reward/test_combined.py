@@ -1,9 +1,20 @@
 import pytest
 
 from winnow import reward
-from winnow.errors import ConfigError
+from winnow.errors import ConfigError, RewardError
 from winnow.reward import Combined, Exact, Item
 from winnow.rollout import Prompt, Verdict
+
+
+class Fixed:
+    """Gives everything the same score."""
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+    def score(self, items):
+        return [Verdict(self.value) for _ in items]
+
 
 SOURCE = """
 def length(completion):
@@ -64,3 +75,17 @@ def test_unknown_names():
         reward.load("exct")
     with pytest.raises(ConfigError, match="unknown reward"):
         reward.load("exact+mth")
+
+
+def test_a_sum_beyond_what_statistics_hold_is_refused_with_its_place():
+    reward = Combined([Fixed("a", 1e149), Fixed("b", 1e149)], [10.0, 1.0])
+    with pytest.raises(RewardError, match=r"a\+b is 1\.1e\+150 on prompt train:1, rollout .*lower the weights"):
+        reward.score(items("x"))
+    assert Combined([Fixed("a", 1e149)], [10.0]).score(items("x"))[0].score == pytest.approx(1e150)
+
+
+def test_what_the_parts_say_about_time():
+    quick, slow = Fixed("a", 1.0), Fixed("b", 1.0)
+    slow.may_hang, slow.on_timeout = True, "zero"
+    assert not Combined([quick]).may_hang and Combined([quick, slow]).may_hang
+    assert Combined([slow]).on_timeout == "zero" and Combined([quick, slow]).on_timeout is None

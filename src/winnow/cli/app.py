@@ -16,7 +16,7 @@ from contextlib import nullcontext
 
 import typer
 
-from winnow.cli import check, compare, evaluate, model, output, plan, recipes, report, train
+from winnow.cli import audit, check, compare, evaluate, model, output, pilot, plan, recipes, report, train
 from winnow.cli.options import FLAG
 from winnow.errors import WinnowError
 
@@ -56,7 +56,9 @@ for _name, _command, _examples in (
     ("report", report.report, report.EXAMPLES),
     ("recipes", recipes.recipes, recipes.EXAMPLES),
     ("plan", plan.plan, plan.EXAMPLES),
+    ("pilot", pilot.pilot, pilot.EXAMPLES),
     ("check", check.check, check.EXAMPLES),
+    ("audit", audit.audit, audit.EXAMPLES),
     ("model", model.model, model.EXAMPLES),
 ):
     _epilog = "[bold]Examples[/bold]\n" + "\n".join(f"  {line}" for line in _examples)

@@ -1,68 +1,156 @@
-"""A few rollouts of the policy as it is, to see which groups of the run would carry signal."""
+"""``winnow pilot``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
+import typer
+
+from winnow.cli import options as o
+from winnow.cli.output import result
 
 if TYPE_CHECKING:
-    from winnow.train import TrainConfig
-    from winnow.train.prepare import Setup
+    from winnow.pilot import Pilot, Worth
 
-BINS = 10
+KEEPING = "What to keep"
+INTERRUPTED = 130
+EXAMPLES = (
+    "winnow pilot",
+    "winnow pilot --task my.jsonl --model ./my-model --k 16 --keep kept.jsonl",
+    "winnow pilot --task my.jsonl --model ./my-model --prompts 5000",
+    "winnow pilot --recipe pods --n 32 --k 32 --prompts 200",
+)
 
 
-def measure(config: TrainConfig, prompts: int, n: int) -> dict[str, Any]:
-    """Draw n rollouts of the first ``prompts`` training prompts and count what ties.
+def pilot(
+    recipe: o.Recipe = None,
+    seed: o.Seed = None,
+    assign: o.Set = None,
+    task: o.Task = None,
+    model: o.Model = None,
+    prompt_column: o.PromptColumn = None,
+    answer_column: o.AnswerColumn = None,
+    reward: o.Reward = None,
+    file_format: o.Format = None,
+    drop_bad_rows: o.DropBadRows = None,
+    k: Annotated[int, typer.Option("--k", min=2, help="Rollouts per prompt.", rich_help_panel=o.SIZES)] = 8,
+    prompts: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Prompts measured, at random by the seed  [dim]default: all, 1,000 at most[/dim]",
+            rich_help_panel=o.SIZES,
+        ),
+    ] = None,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--n", help="Rollouts per prompt of the run  [dim]default: the recipe's[/dim]", rich_help_panel=o.SIZES
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="Write the rows worth keeping, as they are in the data.",
+            autocompletion=o.paths,
+            rich_help_panel=KEEPING,
+        ),
+    ] = None,
+    min_signal: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="CHANCE",
+            help="Keep a prompt whose group of n has signal with this chance.",
+            rich_help_panel=KEEPING,
+        ),
+    ] = 0.5,
+    config: o.Config = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the log; a pilot in it goes on  [dim]default: a new one under runs/[/dim]",
+            autocompletion=o.paths,
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Measure with a few rollouts which prompts a run would learn from.
 
-    Returns:
-        ``from``; ``at_n`` and ``by_n``, the shares without signal, estimated without bias for group
-        sizes up to n; ``pass_rates``, a histogram; ``prompts`` and ``with_signal``, counts.
-
-    Raises:
-        RewardError: no rollout could be scored.
+    Draws k rollouts of each prompt with the policy as it is: how often prompts pass, how many groups would
+    tie at other sizes, which prompts are worth keeping. Every rollout goes to rollouts.jsonl in the folder, for
+    winnow audit. Interrupted, it keeps what it has; the same command with --out goes on.
     """
-    from winnow.errors import RewardError
-    from winnow.plan import no_signal_from_pilot
-    from winnow.train.prepare import prepare
+    from winnow.cli.pilot_progress import make
+    from winnow.pilot.keep import check_target
+    from winnow.train import load_config
+    from winnow.train.signals import Interrupts
 
-    setup = prepare(config)
-    passed, drawn = _passed(config, setup, min(prompts, len(setup.train)), n)
-    whole = passed[drawn == n]
-    if not len(whole):
-        raise RewardError("the pilot could not score all rollouts of a single prompt; see `winnow check`")
-    sizes = sorted({size for size in (2, 4, 8, 16, 32, 64) if size <= n} | {n})
-    shares = {size: float(no_signal_from_pilot(whole, n, size).mean()) for size in sizes}
-    counts, edges = np.histogram(whole / n, bins=BINS, range=(0.0, 1.0))
-    return {
-        "from": f"a pilot of {n} rollouts of each of {len(whole)} prompts",
-        "at_n": shares[n],
-        "by_n": {str(size): share for size, share in shares.items()},
-        "pass_rates": {
-            f"{low:.1f} to {high:.1f}": int(count) for low, high, count in zip(edges, edges[1:], counts, strict=False)
-        },
-        "prompts": len(whole),
-        "with_signal": int(((whole > 0) & (whole < n)).sum()),
-    }
+    given = o.settings(
+        [
+            ("recipe", recipe), ("seed", seed), ("task", task), ("model", model), ("prompt_column", prompt_column),
+            ("answer_column", answer_column), ("reward", reward), ("format", file_format),
+            ("drop_bad_rows", drop_bad_rows), ("n", n),
+        ],
+        assign,
+    )  # fmt: skip
+    # A pilot takes no steps, so the data need not fill one.
+    resolved, _ = load_config(config, {**given, "prompts_per_step": 1})
+    source = Path(resolved.task).expanduser()
+    data = source if source.exists() else None
+    if keep is not None:
+        check_target(keep, data)
+    from winnow.pilot import pilot as measure
+    from winnow.pilot import report
+
+    with Interrupts() as interrupts, make(quiet or as_json) as shown:
+        found = measure(
+            resolved, k=k, prompts=prompts, out=out, on_start=shown.start, on_progress=shown.step, stopped=interrupts
+        )
+    facts: dict[str, Any] = {}
+    if found.tallies:
+        facts, judged = report(found, threshold=min_signal)
+        if found.complete:
+            facts["keep"]["file"] = _keep(keep, found, judged, data)
+            _save(found, facts)
+        _print(facts, as_json, quiet)
+    if not found.complete:
+        shown.note(
+            f"interrupted after {len(found.tallies):,} of {found.asked:,} prompts"
+            + ("; --keep writes nothing before all are measured" if keep is not None else "")
+            + f"; the same command with --out {found.folder} goes on"
+        )
+        raise typer.Exit(INTERRUPTED)
 
 
-def _passed(config: TrainConfig, setup: Setup, prompts: int, n: int) -> tuple[Any, Any]:
-    """Return per prompt how many rollouts passed (outcome of 1 or more) and how many were scorable."""
-    from winnow.reward import Item
-    from winnow.train.collect import judged
-    from winnow.train.prepare import training_sampler
+def _keep(target: Path | None, found: Pilot, judged: Worth, source: Path | None) -> str | None:
+    if target is None:
+        return None
+    from winnow.pilot import write_kept
 
-    chosen = setup.train.pick(range(prompts))
-    sampler = training_sampler(config, setup)
-    session = sampler.session(chosen.encoded, seed=config.seed)
-    session.submit([(prompt, n) for prompt in range(prompts)])
-    passed, drawn = np.zeros(prompts, dtype=np.int64), np.zeros(prompts, dtype=np.int64)
-    while finished := session.advance():
-        items = [Item(chosen.prompts[r.prompt], r.text, f"pilot/{r.prompt}/{r.draw}") for r in finished]
-        for rollout, verdict in zip(finished, setup.task.reward.score(items), strict=True):
-            outcome = judged(verdict)
-            if outcome is not None:
-                drawn[rollout.prompt] += 1
-                passed[rollout.prompt] += outcome >= 1
-    return passed, drawn
+    chosen = [prompt for prompt, keep in zip(found.prompts, judged.kept, strict=True) if keep]
+    write_kept(target, chosen, source)
+    return str(target)
+
+
+def _save(found: Pilot, facts: dict[str, Any]) -> None:
+    from winnow.pilot.folder import write_result
+
+    if found.folder is not None:
+        write_result(found.folder, facts)
+
+
+def _print(facts: dict[str, Any], as_json: bool, quiet: bool) -> None:
+    if as_json:
+        print(json.dumps(facts), file=result())
+    elif not quiet:
+        from winnow.cli.pilot_text import show
+
+        show(facts)

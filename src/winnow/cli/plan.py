@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from winnow.recipe import Recipe
     from winnow.train import TrainConfig
 
+SHOWN = ("recipe", "task", "model", "prompts_per_step", "n", "m", "micro_batch", "lr", "epochs", "minibatches")
+"""Settings that are told with where they came from."""
 SIZES = (2, 4, 8, 16, 32, 64)
 EXAMPLES = (
     "winnow plan",
@@ -29,6 +31,11 @@ def plan(
     assign: o.Set = None,
     task: o.Task = None,
     model: o.Model = None,
+    prompt_column: o.PromptColumn = None,
+    answer_column: o.AnswerColumn = None,
+    reward: o.Reward = None,
+    file_format: o.Format = None,
+    drop_bad_rows: o.DropBadRows = None,
     n: o.N = None,
     m: o.M = None,
     prompts: o.Prompts = None,
@@ -56,7 +63,9 @@ def plan(
 
     given = o.settings(
         [
-            ("recipe", recipe), ("task", task), ("model", model), ("n", n), ("m", m), ("prompts_per_step", prompts),
+            ("recipe", recipe), ("task", task), ("model", model), ("prompt_column", prompt_column),
+            ("answer_column", answer_column), ("reward", reward), ("format", file_format),
+            ("drop_bad_rows", drop_bad_rows), ("n", n), ("m", m), ("prompts_per_step", prompts),
             ("micro_batch", micro_batch), ("steps", steps),
         ],
         assign,
@@ -100,21 +109,7 @@ def work_out(config: TrainConfig, provenance: dict[str, Any], passes: float | No
             "rows_at_most": steps * step["rows"],
             "passes_over_the_data": steps * config.prompts_per_step / rows,
         }
-    sources = {
-        name: {"value": getattr(config, name), "from": _source(name, config, provenance)}
-        for name in (
-            "recipe",
-            "task",
-            "model",
-            "prompts_per_step",
-            "n",
-            "m",
-            "micro_batch",
-            "lr",
-            "epochs",
-            "minibatches",
-        )
-    }
+    sources = {name: {"value": getattr(config, name), "from": _source(name, config, provenance)} for name in SHOWN}
     sources["n"]["value"], sources["m"]["value"] = recipe.allocation.n, recipe.selection.m
     return {"settings": sources, "step": step, "run": run}
 
@@ -155,9 +150,9 @@ def _signal(config: TrainConfig, n: int, rates: list[float] | None, pilot: int |
 
     sizes = sorted({*SIZES, n})
     if pilot is not None:
-        from winnow.cli.pilot import measure
+        from winnow.pilot.planned import planned
 
-        return measure(config, pilot, n)
+        return planned(config, pilot, n)
     guesses = rates or [0.1, 0.3, 0.5, 0.7, 0.9]
     shares = [float(no_signal_share(guesses, size).mean()) for size in sizes]
     return {

@@ -10,6 +10,7 @@ from winnow.reward.combined import Combined
 from winnow.reward.exact import Exact
 from winnow.reward.function import Function
 from winnow.reward.loading import load
+from winnow.reward.pool import Pool
 from winnow.rollout import Verdict
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Exact",
     "Function",
     "Item",
+    "Pool",
     "Reward",
     "Verdict",
     "load",

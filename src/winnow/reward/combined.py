@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from winnow import errors
 from winnow.reward.base import ChecksColumns, ChecksGolds, Counts, Item, Reward
+from winnow.reward.guard import Policy, place
+from winnow.reward.values import LARGEST
 from winnow.rollout import Verdict
 
 
@@ -42,6 +44,17 @@ class Combined:
         return "+".join(reward.name for reward in self.rewards)
 
     @property
+    def may_hang(self) -> bool:
+        """Whether any part may."""
+        return any(getattr(reward, "may_hang", False) for reward in self.rewards)
+
+    @property
+    def on_timeout(self) -> Policy | None:
+        """What the parts agree on that killed scoring is worth; None if they do not."""
+        policies = {getattr(reward, "on_timeout", None) for reward in self.rewards}
+        return policies.pop() if len(policies) == 1 else None
+
+    @property
     def needs_gold(self) -> bool:
         """Whether any part needs a gold answer."""
         return any(reward.needs_gold for reward in self.rewards if isinstance(reward, ChecksGolds))
@@ -56,9 +69,20 @@ class Combined:
         return total
 
     def score(self, items: Sequence[Item]) -> list[Verdict]:
-        """Judge every item with every part."""
+        """Judge every item with every part.
+
+        Raises:
+            RewardError: if a sum leaves the range that statistics can be taken over.
+        """
         columns = [reward.score(items) for reward in self.rewards]
-        return [self._add(verdicts) for verdicts in zip(*columns, strict=True)]
+        sums = [self._add(verdicts) for verdicts in zip(*columns, strict=True)]
+        for item, verdict in zip(items, sums, strict=True):
+            if verdict.score is not None and not abs(verdict.score) <= LARGEST:
+                raise errors.RewardError(
+                    f"the sum {self.name} is {verdict.score:g} on {place(item)}, and a score must lie within "
+                    f"{LARGEST:g} of 0: lower the weights {self.weights}"
+                )
+        return sums
 
     def unreadable(self, answer: str) -> str:
         """Say why a part could not judge against ``answer``; an empty string if all could."""

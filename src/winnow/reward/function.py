@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from winnow import errors
@@ -22,7 +22,8 @@ class Function:
     that one bad completion costs one verdict.
 
     Args:
-        spec: ``path/to/file.py:function`` or ``package.module:function``.
+        spec: ``path/to/file.py:function`` or ``package.module:function``, or the function itself; that can only be
+            pickled where Python can import it by name.
         on_error: ``unscorable``, ``zero`` or ``raise``.
         max_error_rate: the highest share of failing items before the run is stopped.
 
@@ -30,10 +31,12 @@ class Function:
         ConfigError: if the function cannot be loaded or takes no completion.
     """
 
-    def __init__(self, spec: str, *, on_error: Policy = "unscorable", max_error_rate: float = 0.5):
+    may_hang = True
+
+    def __init__(self, spec: str | Callable[..., Any], *, on_error: Policy = "unscorable", max_error_rate: float = 0.5):
         self.spec = spec
-        self.name = spec.rpartition(":")[2]
-        self._call = Call(resolve(spec), self.name)
+        self.name = spec.rpartition(":")[2] if isinstance(spec, str) else _named(spec)
+        self._call = Call(resolve(spec) if isinstance(spec, str) else spec, self.name)
         self._guard = Guard(self.name, on_error, max_error_rate)
         # Columns seen so far: a small batch may lack one that other rows have.
         self._columns: dict[str, None] = {}
@@ -96,5 +99,9 @@ class Function:
         return verdict
 
 
-def _rebuild(spec: str, on_error: Policy, max_error_rate: float) -> Function:
+def _named(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _rebuild(spec: str | Callable[..., Any], on_error: Policy, max_error_rate: float) -> Function:
     return Function(spec, on_error=on_error, max_error_rate=max_error_rate)

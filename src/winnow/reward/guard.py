@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, get_args
 
@@ -22,6 +24,36 @@ FEWEST = 8
 
 # A function that fails on every row would otherwise drown the log; counters go on.
 LOGGED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened to one guard on one item, as text that can leave the process.
+
+    Attributes:
+        name: the function's name.
+        limit: the share of failures the guard allows.
+        message: what to log; empty if there is nothing to say.
+        trace: the traceback if the function raised, else empty.
+    """
+
+    name: str
+    limit: float
+    message: str = ""
+    trace: str = ""
+
+
+_report: Callable[[Event], None] | None = None
+
+
+def report_to(report: Callable[[Event], None]) -> None:
+    """Let all guards of this process report events, and neither log nor stop.
+
+    A worker process sees a part of the items only, and no rate over them means anything: `Guard.replay` in the
+    process that sees all does the rest. Running out of memory then passes through, because it is the worker's limit.
+    """
+    global _report
+    _report = report
 
 
 class Guard:
@@ -56,7 +88,7 @@ class Guard:
 
     def passed(self) -> None:
         """Count an item that was judged."""
-        self._latest.append(False)
+        self._happened(Event(self.name, self.limit))
 
     def failed(self, error: Exception, item: Item) -> Verdict:
         """Count, log and judge an item on which the function raised ``error``.
@@ -64,18 +96,32 @@ class Guard:
         Raises:
             RewardError: under the policy ``raise``.
         """
+        if isinstance(error, MemoryError) and _report is not None:
+            raise error
         what = f"{type(error).__name__}: {error}"
-        self.errors += 1
-        self._latest.append(True)
-        self.first = self.first or _format(error)
+        message = f"reward function {self.name} raised {what} on {place(item)}"
         if self.policy == "raise":
-            raise errors.RewardError(f"reward function {self.name} raised {what} on {place(item)}") from error
-        self.warn(f"reward function {self.name} raised {what} on {place(item)}")
+            raise errors.RewardError(message) from error
+        self._happened(Event(self.name, self.limit, message, _format(error)))
         reason = f"{self.name} raised {what}{_where(error)}"
         return Verdict(None, reason=reason) if self.policy == "unscorable" else Verdict(0.0, 0.0, reason)
 
+    def replay(self, event: Event) -> None:
+        """Count and log what a guard of another process reported."""
+        failed = bool(event.trace)
+        if failed or not event.message:
+            self._latest.append(failed)
+        if failed:
+            self.errors += 1
+            self.first = self.first or event.trace
+        if event.message:
+            self.warn(event.message)
+
     def warn(self, message: str) -> None:
         """Log a message, the first `LOGGED` times."""
+        if _report is not None:
+            _report(Event(self.name, self.limit, message))
+            return
         self._logged += 1
         if self._logged <= LOGGED:
             more = "; further ones are only counted" if self._logged == LOGGED else ""
@@ -87,12 +133,20 @@ class Guard:
         Raises:
             RewardError: with the rate, the setting and the first traceback.
         """
+        if _report is not None:
+            return
         failures, seen = sum(self._latest), len(self._latest)
         if seen >= FEWEST and failures > self.limit * seen:
             raise errors.RewardError(
                 f"reward function {self.name} raised on {failures} of the latest {seen} completions, more "
                 f"than max_error_rate = {self.limit:g} allows; the first time:\n{self.first}"
             )
+
+    def _happened(self, event: Event) -> None:
+        if _report is None:
+            self.replay(event)
+        else:
+            _report(event)
 
 
 def place(item: Item) -> str:

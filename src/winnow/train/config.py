@@ -98,6 +98,17 @@ class TrainConfig(BaseModel):
     micro_batch: int | None = Field(None, ge=1)
     """Rows per forward pass; changes memory, never the gradient. Unset: chosen by the learner."""
 
+    reward_workers: int | None = Field(None, ge=0)
+    """Processes that score completions and are killed when one takes too long; 0: score in this process, without a
+    time limit. Unset: 2 for functions of yours and for math, 0 for rewards that cannot hang."""
+    reward_timeout: float = Field(5.0, gt=0)
+    """Seconds a worker may spend on one completion."""
+    reward_on_timeout: Literal["unscorable", "zero", "raise"] | None = None
+    """What a completion is worth whose scoring was killed; unset: what the reward says of itself (math: zero, since its
+    golds were checked; functions: unscorable)."""
+    reward_memory_mb: int = Field(2048, ge=64)
+    """Memory a worker may have."""
+
     temperature: float = Field(1.0, gt=0)
     """Sampling temperature in training."""
     top_p: float = 1.0

@@ -12,6 +12,7 @@ import numpy as np
 from winnow.curriculum import Uniform
 from winnow.engine import Sampler
 from winnow.errors import SafetyStop, WinnowError
+from winnow.reward.rescored import Rescored
 from winnow.train.collect import Collected, Interrupted, collect
 from winnow.train.limits import Allowance
 from winnow.train.prepare import Setup, Split
@@ -26,10 +27,14 @@ class Draw:
         sampler: samples with the policy as it is.
         curriculum: chooses prompts; it moves on only when a step comes about.
         seed: of the run; a step's draws follow from it and the step's number alone.
+        note: shows a line to a person; told when the reward judges the first batch differently the second time.
     """
 
-    def __init__(self, setup: Setup, sampler: Sampler, curriculum: Uniform, seed: int) -> None:
+    def __init__(
+        self, setup: Setup, sampler: Sampler, curriculum: Uniform, seed: int, note: Callable[[str], None]
+    ) -> None:
         self._setup, self._sampler, self._curriculum, self._seed = setup, sampler, curriculum, seed
+        self._reward = Rescored(setup.task.reward, note)
 
     def step(self, number: int, allowance: Allowance, stopped: Callable[[], bool]) -> tuple[Split, Collected]:
         """Return the prompts of step ``number`` that got rollouts, and these.
@@ -50,7 +55,7 @@ class Draw:
                 step,
                 session,
                 split.prompts,
-                setup.task.reward,
+                self._reward,
                 label=str(number),
                 barrier=setup.recipe.barrier,
                 stopped=stopped,
@@ -60,6 +65,10 @@ class Draw:
             if before is not None:
                 return self._return_spares(before, split, collected)
         return split, collected
+
+    def counters(self) -> dict[str, float]:
+        """Return the counters of the reward, such as ``reward_errors``, since the start or the resumption."""
+        return self._reward.metrics()
 
     def _return_spares(self, before: dict[str, object], split: Split, collected: Collected) -> tuple[Split, Collected]:
         """Give prompts that no rollout was drawn for back to the curriculum, which offers them first next time."""

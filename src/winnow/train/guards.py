@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from winnow.errors import SafetyStop
 from winnow.train.collect import Collected
 from winnow.train.config import TrainConfig
+from winnow.train.constant import ConstantReward
 from winnow.train.metrics import pass_rates
 from winnow.train.state import Streaks
 
@@ -35,6 +36,7 @@ class Guards:
         self._note = note
         self._loss_noted = False
         self._ratio_checked = False
+        self._constant = ConstantReward(note)
 
     def check(self, collected: Collected, stats: UpdateStats) -> None:
         """Look at a finished step.
@@ -44,6 +46,7 @@ class Guards:
                 many updates in a row that are not finite.
         """
         self._unscorable(collected)
+        self._constant.look([rollout.verdict for rollout in collected.rollouts])
         self._signal(collected, stats)
         self._finite(stats)
         if not stats.skipped and not stats.nonfinite:

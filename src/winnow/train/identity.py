@@ -16,6 +16,7 @@ FREE = frozenset(
         *("eval_max_new_tokens", "eval_seed", "pass_at_k", "checkpoint_every", "keep_checkpoints"),
         *("max_no_signal_steps", "max_nonfinite_steps", "max_unscorable_rate"),
         *("log_rollouts", "rollouts_file_mb", "rollouts_files"),
+        *("reward_workers", "reward_memory_mb"),
     }
 )
 """Settings that may differ on resume: none of them decides what is sampled or learned in a step."""

@@ -48,7 +48,7 @@ class Loop:
         self.identity = Identity.of(config, setup.task.fingerprint, weights.fingerprint(setup.model))
         self._note = note
         self._curriculum = Uniform(len(setup.train), derive(config.seed, "order"))
-        self._draw = Draw(setup, training_sampler(config, setup), self._curriculum, config.seed)
+        self._draw = Draw(setup, training_sampler(config, setup), self._curriculum, config.seed, note)
         self._learner = build_learner(config, setup)
         self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)
         weights.seed_generators(derive(config.seed, "global"))
@@ -86,6 +86,7 @@ class Loop:
             "step": number,
             **self._curriculum.metrics(),
             **record,
+            **self._draw.counters(),
             **{f"total/{name}": value for name, value in self._cumulative().items()},
             **{f"seconds/{phase}": spent for phase, spent in seconds.items()},
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import winnow
@@ -18,6 +18,7 @@ from winnow.selection.base import rows_to_keep
 from winnow.task import Task
 from winnow.train.config import TrainConfig, recipe_overrides
 from winnow.train.limits import Limits
+from winnow.train.scoring import supervised
 
 if TYPE_CHECKING:
     from winnow.engine import Sampler
@@ -165,6 +166,7 @@ def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any,
         task = load_task(config)
     else:
         check_size(len(task.train), config.prompts_per_step, task.name)
+    task = replace(task, reward=supervised(task.reward, config))
     model, tokenizer, name = _policy(config, task, policy)
     limit, why = prompt_limit(config, model)
     notes = [*task.notes]

@@ -41,10 +41,10 @@ def open_trackers(names: Sequence[str], folder: Path, config: Mapping[str, Any])
 def _need(module: str, tracker: str) -> Any:
     try:
         return import_module(module)
-    except ImportError:
+    except ImportError as error:
         raise MissingExtra(
-            f"trackers names {tracker!r}, which is not installed: pip install 'winnow-rl[trackers]'"
-        ) from None
+            f"trackers names {tracker!r}, which cannot be imported ({error}): pip install 'winnow-rl[trackers]'"
+        ) from error
 
 
 class _TensorBoard:

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from winnow.errors import ResumeError, SafetyStop, WinnowError
+from winnow.reward import Pool
 from winnow.task import Task
 from winnow.train.checkpoint import read_state
 from winnow.train.collect import Interrupted
@@ -76,6 +77,8 @@ class Trainer:
             path = stack.enter_context(old_folder(self.config) if resume else new_folder(self.config))
             stack.enter_context(self.interrupts)
             setup = prepare(self.config, task=self._task, policy=self._policy)
+            if isinstance(setup.task.reward, Pool):
+                stack.callback(setup.task.reward.close)
             folder = RunFolder(path, self.config)
             stack.callback(folder.close)
             loop = Loop(self.config, setup, folder, self._progress.note)
