@@ -1,9 +1,12 @@
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
 from winnow import __version__
+from winnow.cli import app as application
 from winnow.cli.app import app
 from winnow.errors import ConfigError, MissingExtra, ResumeError, SafetyStop
 
@@ -115,3 +118,16 @@ def test_whatever_else_prints_leaves_the_json_alone():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "result\nafter\n"
     assert set(done.stderr.splitlines()) == {"python", "from c"}
+
+
+def test_sigterm_ends_any_command_as_ctrl_c_does(monkeypatch, capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(sys, "argv", ["winnow", "recipes"])
+    monkeypatch.setattr(application.typer.main, "get_command", lambda app: os.kill(os.getpid(), signal.SIGTERM))
+    try:
+        with pytest.raises(SystemExit) as ended:
+            application.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -180,6 +180,13 @@ def one_for_all(completions):
     return [1.0]
 
 
+def alone(completions):
+    """Misbehaves on more than one completion, as the first of them says."""
+    if len(completions) > 1:
+        globals().get(completions[0], leave)()
+    return [1.0] * len(completions)
+
+
 def relative(completions):
     """A function of the batch, which a pool cannot serve."""
     return [float(rank) for rank, _ in enumerate(completions)]

@@ -89,3 +89,11 @@ def test_what_the_parts_say_about_time():
     slow.may_hang, slow.on_timeout = True, "zero"
     assert not Combined([quick]).may_hang and Combined([quick, slow]).may_hang
     assert Combined([slow]).on_timeout == "zero" and Combined([quick, slow]).on_timeout is None
+
+
+def test_options_of_a_sum_go_to_the_terms_that_have_them(path):
+    both = reward.load(f"{path}:length + exact", weights=[0.0, 1.0], extract="boxed", on_error="zero")
+    assert both.rewards[1] == Exact("boxed")
+    assert both.rewards[0]._guard.policy == "zero"
+    with pytest.raises(ConfigError, match="did you mean 'extract'"):
+        reward.load("exact+math", extrac="boxed")

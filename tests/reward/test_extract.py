@@ -1,6 +1,6 @@
 import pytest
 
-from winnow.reward.extract import boxed, last_number, marker, whole
+from winnow.reward.extract import boxed, last_number, lenient_answer, marker, strict_answer, whole
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,40 @@ def test_marker_takes_one_line_after_the_last_marker(completion, answer):
 def test_whole_is_the_stripped_completion():
     assert whole(" 12 \n") == "12"
     assert whole(" \n") is None
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [
+        ("**Final Answer:** 64", "64"),
+        ("Final Answer: **64**.", "64"),
+        ("The final answer is $64$.", "$64$"),
+        ("The final answer is $64$. I hope it is correct.", "$64$"),
+        ("## Final Answer\n\n64", "64"),
+        ("<answer>5</answer>", "5"),
+        ("<ANSWER>4</ANSWER> no, <answer>\n5\n</answer>", "5"),
+        ("<answer></answer> 5", None),
+        ("sum\n#### 72\nbye", "72"),
+        ("I got 9", None),
+        (r"#### 3, or \boxed{4", None),
+    ],
+)
+def test_strict_answers_are_marked(completion, answer):
+    assert strict_answer(completion) == answer
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer", "place"),
+    [
+        (r"\boxed{5}", "5", ""),
+        ("so the answer is 5.", "5", "lenient: the last 'answer is'"),
+        ("Answer: **5**", "5", "lenient: the last 'answer is'"),
+        ("it is **5**, I think", "5", "lenient: the last bold text"),
+        ("thus $5$ or so", "5", "lenient: the last formula"),
+        ("maybe 5", "5", "lenient: the last number"),
+        (r"maybe 5, \boxed{6", None, ""),
+        ("no idea", None, ""),
+    ],
+)
+def test_lenient_answers_say_where_they_were_found(completion, answer, place):
+    assert lenient_answer(completion) == (answer, place)

@@ -1,4 +1,7 @@
 import json
+import pickle
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -8,11 +11,9 @@ import pytest
 pytest.importorskip("math_verify")
 
 from winnow import reward
-from winnow.errors import ConfigError
+from winnow.errors import ConfigError, MissingExtra
 from winnow.reward import Item
-from winnow.reward.latex import is_prose, parts, strict_answer
-from winnow.reward.math import unreadable, verify
-from winnow.reward.quantity import quantity
+from winnow.reward.math import Math, unreadable, verify
 from winnow.rollout import Prompt
 
 MATH = sorted(
@@ -40,7 +41,8 @@ def test_case(case):
         ("(1,2]", "[1,2]", False),
         ("(1,2]", "(1, 2]", True),
         (r"\{1,2\}", r"\{2,1\}", True),
-        (r"\{1,1,2\}", r"\{1,2,2\}", False),
+        (r"\{1,1,2\}", r"\{1,2,2\}", True),
+        ("1,1,2", "1,2,2", False),
         ("1,2", "2, 1", True),
         (r"\pm 47", "47,-47", True),
         ("x=5", "5", True),
@@ -60,7 +62,8 @@ def test_case(case):
         ("42", "42 or 43", False),
         ("42", "not 42", False),
         ("2", "2 pi", False),
-        ("2:1", "4:2", False),
+        ("2:1", "4:2", True),
+        ("2:10", "4:20", False),
         ("3", "3.0000000001", False),
         (r"1.5\times 10^3", "1500", True),
         (r"30^\circ", "30", True),
@@ -84,7 +87,7 @@ def test_further_pairs(gold, answer, correct):
     assert verify(gold, rf"\boxed{{{answer}}}").outcome == float(correct)
 
 
-@pytest.mark.parametrize("gold", ["see figure", "", "$$", "???", r"\frac{1}{", "all real numbers", "(see figure, 2)"])
+@pytest.mark.parametrize("gold", ["see figure", "", "$$", "???", r"\frac{1}{", "(see figure, 2)", r"\frac{1}{0}"])
 def test_unreadable_golds_are_never_rewarded(gold):
     assert unreadable(gold)
     for completion in (rf"\boxed{{{gold}}}", r"\boxed{12}", "nothing"):
@@ -101,9 +104,9 @@ def test_readable_golds_pass_their_own_check(gold):
 
 @pytest.mark.parametrize("bomb", ["9^{9^{9^{9}}}", "9999999999!", "(x+1)^{10000000}", "2^{2^{2^{2^{2^{2}}}}}"])
 def test_numbers_too_large_to_evaluate_do_not_hang(bomb):
-    start = time.perf_counter()
+    start = time.process_time()
     assert verify("8", rf"\boxed{{{bomb}}}").outcome == 0.0
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_same_verdicts_off_the_main_thread():
@@ -114,22 +117,6 @@ def test_same_verdicts_off_the_main_thread():
     thread.start()
     thread.join()
     assert there == here and [v.outcome for v in here] == [1.0, 1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("completion", "answer"),
-    [
-        ("**Final Answer:** 64", "64"),
-        ("Final Answer: **64**.", "64"),
-        ("The final answer is $64$.", "$64$"),
-        ("<answer>5</answer>", "5"),
-        ("sum\n#### 72\nbye", "72"),
-        ("I got 9", None),
-        (r"#### 3, or \boxed{4", None),
-    ],
-)
-def test_strict_answers_are_marked(completion, answer):
-    assert strict_answer(completion) == answer
 
 
 def test_lenient_mode_says_what_it_took():
@@ -153,46 +140,33 @@ def test_options_and_missing_gold():
     assert verdict.score is None
 
 
-def test_quantities_read_exactly():
-    assert quantity(r"12{,}500").value == 12500
-    assert quantity(r"\$1,250").value == 1250
-    assert quantity(r"7.5\%").percent
-    assert quantity(r"10\text{ cm}").unit == "cm"
-    assert quantity(r"2\frac{3}{2}") is None
-    assert quantity("5 million").value == 5_000_000
-    assert quantity("2 pi") is None
-    assert quantity(r"\frac{1}{0}") is None
+@pytest.mark.parametrize("case", ["DATA-06"], indirect=True)
+def test_text_after_the_marker_does_not_hide_the_answer(case):
+    assert verify(case["input"]["gold"], case["input"]["completion_tail"]).outcome == case["expected"]["reward"]
 
 
-def test_parts_come_apart_at_the_outermost_commas():
-    assert parts("(1,(2,3)]") == ("(]", ["1", "(2,3)"])
-    assert parts(r"\{5\}") == ("{}", ["5"])
-    assert parts("f(1,2)") is None
-    assert parts("(1,2),(3,4)") == ("", ["(1,2)", "(3,4)"])
-    assert is_prose("5 dogs and cats") and not is_prose(r"2\sqrt{ab} cd")
+def test_the_common_kinds_need_no_algebra():
+    code = """
+import sys
+from winnow.reward.math import unreadable, verify
+for gold, answer in [
+    ("72", "72.0"), ("0.5", "1/2"), ("12500", "12,500"), ("C", "(C)"), ("(1,2)", "(1, 2)"),
+    (r"\\frac{5}{6}", r"\\dfrac{10}{12}"), (r"35\\%", "0.35"), ("x>3", "(3, 9)"), ("Monday", "Sunday"),
+]:
+    assert unreadable(gold) == ""
+    verify(gold, "\\\\boxed{%s}" % answer)
+print(*{"sympy", "math_verify", "mpmath", "torch"} & set(sys.modules))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
 
 
-def test_integer_golds_need_no_algebra():
-    from math_verify import parse
-    from math_verify import verify as library
-
-    def ours():
-        verify("72", r"so \boxed{72}")
-
-    def theirs():
-        library(
-            parse("$72$", parsing_timeout=None), parse(r"so \boxed{72}", parsing_timeout=None), timeout_seconds=None
-        )
-
-    assert _seconds(theirs) > 10 * _seconds(ours)
+def test_a_pool_scores_what_takes_too_long_as_wrong():
+    assert Math().on_timeout == "zero"
+    assert pickle.loads(pickle.dumps(Math(extract="lenient"))) == Math(extract="lenient")
 
 
-def _seconds(call):
-    call()
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(10):
-            call()
-        best = min(best, time.perf_counter() - start)
-    return best
+def test_without_the_extra_the_reward_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"winnow-rl\[math\]"):
+        Math()

@@ -73,10 +73,26 @@ def test_what_is_left_behind_or_printed_disturbs_nothing(pool, what, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_workers_are_silent():
-    for start in ("fork", "spawn"):
-        with Pool(named("silent"), workers=1, start=start) as pool:
-            assert scores(pool.score(items("a"))) == [1.0]
+def test_a_pair_that_hangs_or_crashes_costs_no_verdict():
+    with Pool(named("alone"), workers=1, timeout=0.4) as pool:
+        for completions in (["hang", "hang", "a"], ["leave", "leave", "a"], ["a", "hang"]):
+            pool._compared = False
+            assert scores(pool.score(items(*completions))) == [1.0] * len(completions)
+        assert not any(pool.metrics().values())
+
+
+def test_a_pair_is_compared_when_only_some_items_can_be_judged():
+    with Pool(named("misbehave"), workers=1, timeout=0.4, max_error_rate=1.0) as pool:
+        for completions in (["1", "hang:2", "3"], ["leave:1", "2"], ["fail:1", "allocate_at_once:2", "3", "4"], ["1"]):
+            pool._compared = False
+            expected = [None if ":" in text else float(text) for text in completions]
+            assert scores(pool.score(items(*completions))) == expected
+
+
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
+def test_workers_are_silent(start):
+    with Pool(named("silent"), workers=1, start=start) as pool:
+        assert scores(pool.score(items("a"))) == [1.0]
 
 
 def test_rwd06_waiting_in_line_costs_nothing():
@@ -221,10 +237,11 @@ def test_what_a_living_worker_started_stays_when_another_worker_dies(tmp_path):
     file = tmp_path / "pid"
     with Pool(named("helper"), workers=2) as pool:
         pool.score(items("", ""))
+        # Of two items, the first worker gets the first.
+        assert scores(pool.score(items(str(file), ""))) == [1.0, 1.0]
         for _ in range(3):
-            assert scores(pool.score(items(str(file), "leave"))) == [1.0, None]
-            assert scores(pool.score(items("", ""))) == [1.0, 1.0]
-            assert Path(f"/proc/{file.read_text()}").exists()
+            assert scores(pool.score(items("", "leave"))) == [1.0, None]
+        assert Path(f"/proc/{file.read_text()}").exists()
     assert not Path(f"/proc/{file.read_text()}").exists()
 
 
@@ -366,6 +383,7 @@ def test_loading_can_be_interrupted(endless, mark):
     assert not marked(mark)
 
 
+@pytest.mark.slow
 def test_a_reward_with_threads_is_not_forked(tmp_path):
     (tmp_path / "threads.py").write_text(
         "import os, threading, time\n"

@@ -128,7 +128,8 @@ def test_layouts(write, row, options, prompt, answer):
     ("row", "options", "message"),
     [
         ({"prompt": "a", "question": "b", "answer": 1}, {}, "say which is which"),
-        ({"text": "a", "y": 1}, {}, "--prompt-column NAME --answer-column NAME"),
+        ({"story": "a", "y": 1}, {}, "--prompt-column NAME --answer-column NAME"),
+        ({"text": "a", "y": 1}, {}, "--prompt-column text --answer-column NAME"),
         ({"prompt": "a", "answer": 1}, {"prompt_column": "promt"}, "'promt' is not in the file, did you mean 'prompt'"),
         ({"prompt": "a", "answer": 1}, {"answer_column": "gold"}, r"'gold' is not in the file \(found: prompt, answer"),
     ],
@@ -168,7 +169,7 @@ def test_no_row_left_is_an_error_even_when_dropping(write):
 def test_unreadable_math_golds_are_refused_or_dropped(write):
     pytest.importorskip("math_verify")
     path = write("a.jsonl", {"prompt": "p", "answer": r"2\sqrt{3}"}, {"prompt": "q", "answer": "see figure"})
-    with pytest.raises(DataError, match=r"line 2: the gold 'see figure' reads as prose"):
+    with pytest.raises(DataError, match=r"line 2: the gold 'see figure' reads as"):
         load(path, reward="math")
     assert [p.answer for p in load(path, reward="math", drop_bad_rows=True).train] == [r"2\sqrt{3}"]
 
@@ -177,7 +178,7 @@ def test_same_prompt_with_two_golds_stays_two_prompts(write):
     loaded = load(write("a.jsonl", {"prompt": "p", "answer": 4}, "", {"prompt": "p", "answer": 5}))
     assert [(p.id, p.answer) for p in loaded.train] == [("train:1", "4"), ("train:3", "5")]
     [note] = [note for note in loaded.notes if "different golds" in note]
-    assert "lines 1 and 3 ('4' and '5')" in note
+    assert "a.jsonl line 3: gold '5', but '4' for the same prompt in a.jsonl line 1" in note
 
 
 CHAT = [{"role": "user", "content": "2 + 2"}]
@@ -288,7 +289,8 @@ def test_words_that_are_no_task(tmp_path, monkeypatch):
     for spec, message in {
         "mixx": "unknown task 'mixx', did you mean 'mix'.*reasoning-gym:NAME",
         "trian.jsonl": "no such file, did you mean 'train.jsonl'.*built-in tasks: mix",
-        str(tmp_path): "is a folder: name a file in it; it holds train.jsonl",
+        "a\0b": "unknown task",
+        "~nobody-has-this-name/x.jsonl": "no such file",
     }.items():
         with pytest.raises(ConfigError, match=message):
             task.load(spec)

@@ -1,21 +1,10 @@
 import json
-from pathlib import Path
 
 import pytest
 
 from winnow.errors import ConfigError, DataError
-from winnow.rollout import Prompt
 from winnow.task.golds import gold_text
-from winnow.task.prompts import drop_long
 from winnow.task.read import read
-
-CASES = {c["id"]: c for c in json.loads((Path(__file__).parents[1] / "cases" / "cases.json").read_text())}
-
-
-@pytest.fixture
-def case(request):
-    return CASES[request.param]
-
 
 LINES = ['{"prompt": "a", "answer": 1}', '{"prompt": "b", "answer": 2}', '{"prompt": "c", "answer": 3}']
 
@@ -151,12 +140,3 @@ def test_parquet(tmp_path):
 )
 def test_golds_become_text(value, text):
     assert gold_text(value) == text
-
-
-@pytest.mark.parametrize("case", ["DATA-07"], indirect=True)
-def test_long_prompts_are_dropped_by_name(case):
-    prompts = [Prompt(f"train:{line}", "x") for line in (1, 2, 3)]
-    kept, note = drop_long(prompts, [10, case["input"]["prompt_tokens"], 1024], case["input"]["max_prompt_tokens"])
-    assert [p.id for p in kept] == ["train:1", "train:3"]
-    assert note == "dropped 1 of 3 prompts longer than 1024 tokens (max_prompt_tokens): train:2 (1800)"
-    assert drop_long(prompts, [1, 2, 3], 3) == (prompts, "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import inspect
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -81,13 +82,18 @@ def options(
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code; SIGTERM ends it as Ctrl-C does, from the first import on."""
+    signal.signal(signal.SIGTERM, _interrupt)
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = _no_reader()
     sys.exit(code)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,6 +71,7 @@ def compare(
     prompt_column: o.PromptColumn = None,
     answer_column: o.AnswerColumn = None,
     reward: o.Reward = None,
+    unsafe_code: o.UnsafeCode = None,
     prompts: o.Prompts = None,
     lr: o.LearningRate = None,
     config: o.Config = None,
@@ -105,7 +104,7 @@ def compare(
     given = o.settings(
         [
             ("task", task), ("model", model), ("prompt_column", prompt_column), ("answer_column", answer_column),
-            ("reward", reward), ("prompts_per_step", prompts), ("lr", lr),
+            ("reward", reward), ("unsafe_code", unsafe_code), ("prompts_per_step", prompts), ("lr", lr),
         ],
         assign,
     )  # fmt: skip
@@ -113,8 +112,7 @@ def compare(
     aim = _target(target)
     experiment = build([arm(text) for text in recipes], config, given, seeds, first_seed, budget, budget_unit)
     show = _show_nothing if quiet or as_json else _Lines(len(experiment.arms) * seeds)
-    with _terminated_is_interrupted():
-        events = run_jobs(experiment.jobs(out), parallel=jobs, report=show)
+    events = run_jobs(experiment.jobs(out), parallel=jobs, report=show)
     compared = _result(experiment, events, aim, price)
     written = _write(compared, out, _setting(experiment, jobs))
     if as_json:
@@ -215,17 +213,3 @@ class _Lines:
         print(f"[{self._over}/{self._total}] {event.job.arm} seed {event.job.seed}: {facts}", file=sys.stderr)
         if event.state == "failed":
             print(event.detail, file=sys.stderr)
-
-
-@contextmanager
-def _terminated_is_interrupted() -> Iterator[None]:
-    """Let SIGTERM end the runs as Ctrl-C does, instead of leaving them behind."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -38,6 +38,7 @@ def evaluate(
     prompt_column: o.PromptColumn = None,
     answer_column: o.AnswerColumn = None,
     reward: o.Reward = None,
+    unsafe_code: o.UnsafeCode = None,
     as_json: o.Json = False,
 ) -> None:
     """Measure accuracy on the held-out prompts of a task.
@@ -50,6 +51,7 @@ def evaluate(
     given = o.settings(
         [
             ("task", task), ("prompt_column", prompt_column), ("answer_column", answer_column), ("reward", reward),
+            ("unsafe_code", unsafe_code),
             ("eval_prompts", prompts), ("eval_samples", samples), ("eval_temperature", temperature),
             ("eval_seed", seed), ("pass_at_k", tuple(pass_at) if pass_at else None),
         ],

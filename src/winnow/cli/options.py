@@ -11,7 +11,7 @@ import typer
 DATA, SIZES, OUTPUT = "Data and model", "Sizes", "Output"
 FLAG = ""
 """What stands in the help where an option takes no value."""
-TASKS = ("mix", "reasoning-gym:chain_sum", "reasoning-gym:countdown", "reasoning-gym:simple_equations")
+TASKS = ("mix", "code", "reasoning-gym:chain_sum", "reasoning-gym:countdown", "reasoning-gym:simple_equations")
 
 
 def recipe_names(incomplete: str) -> list[str]:
@@ -58,8 +58,8 @@ Recipe = Annotated[
 Task = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME|FILE",
-        help="mix, reasoning-gym:FAMILY, or a .jsonl, .json or .parquet file  [dim]default: mix[/dim]",
+        metavar="NAME|PATH",
+        help="mix, code, reasoning-gym:FAMILY, or a data file or folder  [dim]default: mix[/dim]",
         autocompletion=task_names,
         rich_help_panel=DATA,
     ),
@@ -79,17 +79,34 @@ AnswerColumn = Annotated[
 ]
 Reward = Annotated[
     str | None,
-    typer.Option(metavar="REWARD", help="exact, math, or file.py:function", autocompletion=paths, rich_help_panel=DATA),
+    typer.Option(
+        metavar="REWARD",
+        help="exact, math, code, think, file.py:function, or a sum",
+        autocompletion=paths,
+        rich_help_panel=DATA,
+    ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="KIND", help="jsonl, json or parquet, where the name does not tell.", rich_help_panel=DATA
+        "--format",
+        metavar="KIND",
+        help="jsonl, json, csv, tsv, parquet or arrow, where the name does not tell.",
+        rich_help_panel=DATA,
     ),
 ]
 DropBadRows = Annotated[
     bool | None,
     typer.Option("--drop-bad-rows", metavar=FLAG, help="Leave unusable rows out and count them.", rich_help_panel=DATA),
+]
+UnsafeCode = Annotated[
+    bool | None,
+    typer.Option(
+        "--unsafe-code",
+        metavar=FLAG,
+        help="Run programs of the model without isolation where the system offers none.",
+        rich_help_panel=DATA,
+    ),
 ]
 N = Annotated[int | None, typer.Option("--n", help="Rollouts per prompt (mean).", rich_help_panel=SIZES)]
 M = Annotated[
@@ -135,6 +152,9 @@ def settings(values: Iterable[tuple[str, object]], assignments: Iterable[str] | 
         if value is None:
             continue
         key = f"task_options.{name}" if name in TASK_OPTIONS else name
+        if name == "unsafe_code":
+            # The built-in task brings its reward; on a file the reward is chosen and has options of its own.
+            key = "task_options.unsafe" if found.get("task") == "code" else "task_options.reward_options.unsafe"
         found[key] = literal(value) if name == "m" and isinstance(value, str) else value
     found.update(assignment(text, "--set") for text in assignments or ())
     for name, value in found.items():

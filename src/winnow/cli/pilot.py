@@ -33,6 +33,7 @@ def pilot(
     prompt_column: o.PromptColumn = None,
     answer_column: o.AnswerColumn = None,
     reward: o.Reward = None,
+    unsafe_code: o.UnsafeCode = None,
     file_format: o.Format = None,
     drop_bad_rows: o.DropBadRows = None,
     k: Annotated[int, typer.Option("--k", min=2, help="Rollouts per prompt.", rich_help_panel=o.SIZES)] = 8,
@@ -96,7 +97,7 @@ def pilot(
     given = o.settings(
         [
             ("recipe", recipe), ("seed", seed), ("task", task), ("model", model), ("prompt_column", prompt_column),
-            ("answer_column", answer_column), ("reward", reward), ("format", file_format),
+            ("answer_column", answer_column), ("reward", reward), ("unsafe_code", unsafe_code), ("format", file_format),
             ("drop_bad_rows", drop_bad_rows), ("n", n),
         ],
         assign,

@@ -30,6 +30,7 @@ def train(
     prompt_column: o.PromptColumn = None,
     answer_column: o.AnswerColumn = None,
     reward: o.Reward = None,
+    unsafe_code: o.UnsafeCode = None,
     file_format: o.Format = None,
     drop_bad_rows: o.DropBadRows = None,
     n: o.N = None,
@@ -77,7 +78,7 @@ def train(
     given = o.settings(
         [
             ("recipe", recipe), ("seed", seed), ("task", task), ("model", model), ("prompt_column", prompt_column),
-            ("answer_column", answer_column), ("reward", reward), ("format", file_format),
+            ("answer_column", answer_column), ("reward", reward), ("unsafe_code", unsafe_code), ("format", file_format),
             ("drop_bad_rows", drop_bad_rows), ("n", n), ("m", m), ("prompts_per_step", prompts),
             ("micro_batch", micro_batch), ("lr", lr), ("steps", steps), ("rollouts", rollouts), ("tokens", tokens),
             ("seconds", seconds), ("out", None if out is None else str(out)),

@@ -60,8 +60,8 @@ def _encode_chat(tokenizer: Any, prompt: Prompt, system: str | None, template: s
     if template is None and not getattr(tokenizer, "chat_template", None):
         raise errors.ConfigError(
             f"prompt {prompt.id!r} needs a chat template and the tokenizer has none. Three ways out: use an "
-            "instruction-tuned model whose tokenizer has one; give one as template (Jinja text); or make the "
-            "prompts plain text"
+            "instruction-tuned model whose tokenizer has one; give one with --set chat_template=... (Jinja "
+            "text); or make the prompts plain text"
         )
     messages = _messages(prompt)
     if system is not None and messages[0]["role"] != "system":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from winnow.rollout import Prompt, Verdict
 
@@ -62,6 +62,15 @@ class ChecksColumns(Protocol):
 
     def check_columns(self, columns: Sequence[str], has_answers: bool) -> None:
         """Raise `ConfigError` if an argument of the reward is neither built in nor one of ``columns``."""
+        ...
+
+
+@runtime_checkable
+class ChecksFields(Protocol):
+    """A reward that judges by other columns than the gold, such as tests, and can tell whether a row has them."""
+
+    def unreadable_fields(self, fields: Mapping[str, Any]) -> str:
+        """Say why no completion of a row could be judged; an empty string if one could."""
         ...
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from winnow import errors
-from winnow.reward.base import ChecksColumns, ChecksGolds, Counts, Item, Reward
+from winnow.reward.base import ChecksColumns, ChecksFields, ChecksGolds, Counts, Item, Reward
 from winnow.reward.guard import Policy, place
 from winnow.reward.values import LARGEST
 from winnow.rollout import Verdict
@@ -48,6 +49,12 @@ class Combined:
         """Whether any part may."""
         return any(getattr(reward, "may_hang", False) for reward in self.rewards)
 
+    def warm_up(self) -> None:
+        """Let every part import what it needs."""
+        for reward in self.rewards:
+            if hasattr(reward, "warm_up"):
+                reward.warm_up()
+
     @property
     def on_timeout(self) -> Policy | None:
         """What the parts agree on that killed scoring is worth; None if they do not."""
@@ -88,6 +95,16 @@ class Combined:
         """Say why a part could not judge against ``answer``; an empty string if all could."""
         reasons = [reward.unreadable(answer) for reward in self.rewards if isinstance(reward, ChecksGolds)]
         return next((reason for reason in reasons if reason), "")
+
+    def unreadable_fields(self, fields: Mapping[str, Any]) -> str:
+        """Say why a part could not judge a row with these columns; an empty string if all could."""
+        reasons = (reward.unreadable_fields(fields) for reward in self.rewards if isinstance(reward, ChecksFields))
+        return next((reason for reason in reasons if reason), "")
+
+    @property
+    def tests_column(self) -> str | None:
+        """The column of the tests, if a part runs any."""
+        return next((name for name in (getattr(r, "tests_column", None) for r in self.rewards) if name), None)
 
     def check_columns(self, columns: Sequence[str], has_answers: bool) -> None:
         """Raise `ConfigError` if a part asks for a column that is not there."""

@@ -15,6 +15,13 @@ Extractor = Callable[[str], str | None]
 # A sign belongs to the number unless an operand stands before it ("7-5" ends in 5, "= -5" in -5).
 _NUMBER = re.compile(rf"(?<!\w)(?:(?<![\w)])[-−+])?{DECIMAL}(?:/{DECIMAL})?", re.ASCII)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
+# Bounded runs: an unbounded one would make a completion full of spaces cost the square of its length.
+_FINAL = re.compile(r"final answer[\s*#]{0,8}(?:[:=]|is\b|\n)", re.IGNORECASE)
+_ANSWER_IS = re.compile(r"\banswer(?:\s{0,4}:|\s{1,4}is\b)", re.IGNORECASE)
+_HOPE = re.compile(r"\.?\s{0,4}I hope it is correct.*", re.IGNORECASE)
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+_INLINE = re.compile(r"(?<!\\)\$([^$\n]+)(?<!\\)\$")
 
 
 def whole(completion: str) -> str | None:
@@ -60,6 +67,69 @@ def marker(completion: str) -> str | None:
         return None
     lines = rest.strip().splitlines()
     return lines[0].strip() or None if lines else None
+
+
+def strict_answer(completion: str) -> str | None:
+    r"""The answer a completion marks as such, or None.
+
+    That is the last ``\boxed{...}`` (None if it never closes or is empty), else the last ``<answer>`` tag, else what
+    follows the last ``Final Answer:`` or ``####`` on its line. A number mentioned in passing is no answer.
+    """
+    if _BOX.search(completion):
+        return boxed(completion)
+    tagged = _tagged(completion)
+    if tagged is not None:
+        return _first_line(tagged)
+    final = _after(_FINAL, completion)
+    if final is not None:
+        return _first_line(final)
+    marked = marker(completion)
+    return None if marked is None else _first_line(marked)
+
+
+def lenient_answer(completion: str) -> tuple[str | None, str]:
+    """The marked answer or, failing that, the likeliest place; with the name of that place for the log.
+
+    The places are, in this order, what follows the last "answer is" or "answer:", the last bold text, the last
+    formula between dollar signs, and the last number. A box that never closes is still no answer.
+    """
+    answer = strict_answer(completion)
+    if answer is not None or _BOX.search(completion):
+        return answer, ""
+    said = _after(_ANSWER_IS, completion)
+    if said is not None:
+        return _first_line(said), "lenient: the last 'answer is'"
+    for place, pattern in (("bold text", _BOLD), ("formula", _INLINE)):
+        found = pattern.findall(completion)
+        if found:
+            return _first_line(found[-1]), f"lenient: the last {place}"
+    number = last_number(completion)
+    return number, "" if number is None else "lenient: the last number"
+
+
+def _tagged(completion: str) -> str | None:
+    """What the last closed ``<answer>`` tag holds; None without one."""
+    found, start = None, None
+    for tag in _TAG.finditer(completion):
+        if not tag[1]:
+            start = tag.end()
+        elif start is not None:
+            found, start = completion[start : tag.start()], None
+    return found
+
+
+def _after(pattern: re.Pattern[str], completion: str) -> str | None:
+    """What follows the last match; None if nothing does."""
+    found = None
+    for match in pattern.finditer(completion):
+        found = match.end()
+    rest = completion[found:].strip("*: \n") if found is not None else ""
+    return rest or None
+
+
+def _first_line(text: str) -> str | None:
+    lines = text.strip("*: \n").splitlines()
+    return _HOPE.sub("", lines[0]).lstrip("* ").rstrip("*. ") or None if lines else None
 
 
 EXTRACTORS: Mapping[str, Extractor] = {

@@ -13,8 +13,9 @@ from winnow.reward.base import Reward
 from winnow.reward.combined import Combined
 from winnow.reward.exact import Exact
 from winnow.reward.function import Function
+from winnow.reward.thinking import Thinking
 
-NAMES = ("exact", "math")
+NAMES = ("exact", "math", "code", "think")
 
 # What ends a term, so that a path may itself contain a plus sign.
 _FUNCTION = re.compile(r":[\w.]+$")
@@ -24,10 +25,11 @@ def load(spec: str, **options: Any) -> Reward:
     """Build the reward a specification names.
 
     Args:
-        spec: ``exact``, ``math``, ``path/to/file.py:function``, ``package.module:function``, or several of
-            these joined by ``+``, whose scores are added.
-        **options: the options of that reward: see `Exact`, `winnow.reward.math.Math` and `Function`. For a
-            sum: ``weights``, one number per term (all 1 by default).
+        spec: ``exact``, ``math``, ``code``, ``think``, ``path/to/file.py:function``, ``package.module:function``, or
+            several of these joined by ``+``, whose scores are added.
+        **options: the options of that reward: see `Exact`, `winnow.reward.math.Math`, `winnow.reward.code.Code` and
+            `Function`. For a sum: ``weights``, one number per term (all 1 by default), and options of its terms, each
+            given to every term that has it.
 
     Raises:
         ConfigError: for an unknown reward or option, or a function that cannot be loaded.
@@ -37,9 +39,12 @@ def load(spec: str, **options: Any) -> Reward:
     if len(terms) == 1:
         return _one(terms[0], options)
     weights: Sequence[float] | None = options.pop("weights", None)
-    if options:
-        raise errors.unknown("option of a sum of rewards", next(iter(options)), ["weights"])
-    return Combined([_one(term, {}) for term in terms], weights)
+    known = {term: set(inspect.signature(_factory(term)).parameters) for term in terms}
+    for name in options:
+        if not any(name in names for names in known.values()):
+            raise errors.unknown(f"option of reward {spec!r}", name, {"weights"}.union(*known.values()))
+    parts = [_one(term, {name: options[name] for name in options if name in known[term]}) for term in terms]
+    return Combined(parts, weights)
 
 
 def _terms(spec: str) -> list[str]:
@@ -71,6 +76,12 @@ def _factory(spec: str) -> Callable[..., Reward]:
         from winnow.reward.math import Math
 
         return Math
+    if spec == "code":
+        from winnow.reward.code import Code
+
+        return Code
+    if spec == "think":
+        return Thinking
     if ":" in spec:
         return functools.partial(Function, spec)
     if spec.endswith(".py"):

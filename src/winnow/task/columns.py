@@ -16,15 +16,25 @@ _LAYOUTS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("prompt",), "answer"),
     (("question",), "answer"),
     (("problem",), "answer"),
+    (("query",), "answer"),
     (("messages",), "answer"),
+    (("conversations",), "answer"),
     (("prompt",), "reward_model.ground_truth"),
+    (("prompt",), "ground_truth"),
+    (("messages",), "ground_truth"),
     (("prompt",), "solution"),
+    (("question",), "final_answer"),
+    (("problem",), "expected_answer"),
     (("instruction", "input"), "output"),
     (("instruction",), "output"),
     (("Body", "Question"), "Answer"),
+    (("Problem",), "Answer"),
+    (("Question",), "Answer"),
 )
 
-_PROMPTS = (*dict.fromkeys(parts for parts, _ in _LAYOUTS), ("query",))
+_PROMPTS = tuple(dict.fromkeys(parts for parts, _ in _LAYOUTS))
+# Says too little to be taken where another name is there.
+_LAST_PROMPT = ("text",)
 _ANSWER_NAMES = (
     "answer",
     "gold",
@@ -37,6 +47,8 @@ _ANSWER_NAMES = (
     "reward_model.ground_truth",
     "label",
 )
+_CONVERSATIONS = ("messages", "conversations")
+_TESTS = ("tests", "test_list", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +92,7 @@ def choose(
         available: the columns found, nested ones as dotted paths too.
         prompt: the setting ``prompt_column``: a column, or several separated by commas.
         answer: the setting ``answer_column``.
-        needs_answer: whether the reward judges against a gold answer.
+        needs_answer: whether the reward judges against a gold answer that has to be in a column.
 
     Raises:
         DataError: if a column is missing, or the names do not tell which is which; the message lists what
@@ -96,9 +108,10 @@ def choose(
             for parts, gold in _LAYOUTS
             if gold in available and all(part in available for part in parts)
         ]
-        # One first column means one layout; the order above puts answers before worked solutions.
-        if len({columns.prompt[0] for columns in found}) == 1:
-            return found[0]
+        wanted = _one_prompt([columns.prompt for columns in found])
+        if wanted:
+            # The order above puts answers before worked solutions.
+            return next(columns for columns in found if columns.prompt == wanted)
     prompts = prompts or _only_prompt(available, exclude=answer)
     gold = answer or _only_answer(available, exclude=prompts)
     if prompts and gold and (prompt is not None or answer is not None):
@@ -118,7 +131,18 @@ def _given(available: Sequence[str], prompt: str) -> tuple[str, ...]:
 def _only_prompt(available: Sequence[str], exclude: str | None) -> tuple[str, ...]:
     names = set(available) - {exclude}
     found = [parts for parts in _PROMPTS if all(part in names for part in parts)]
-    return found[0] if len({parts[0] for parts in found}) == 1 else ()
+    if not found and set(_LAST_PROMPT) <= names:
+        return _LAST_PROMPT
+    return _one_prompt(found)
+
+
+def _one_prompt(found: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the prompt columns that take in all the others, ``()`` if none do.
+
+    A conversation beside a question says the same again, often with the answer.
+    """
+    plain = [parts for parts in found if parts[0] not in _CONVERSATIONS] or found
+    return next((parts for parts in plain if all(set(other) <= set(parts) for other in plain)), ())
 
 
 def _only_answer(available: Sequence[str], exclude: Sequence[str]) -> str | None:
@@ -135,11 +159,15 @@ def _missing(source: str, available: Sequence[str], setting: str, given: str) ->
 
 
 def _ambiguous(source: str, available: Sequence[str], prompts: Sequence[str], gold: str | None) -> str:
+    needs = f"{source}: needs a column 'prompt' and a column 'answer', found: {', '.join(available) or 'none at all'}"
     likely = [parts for parts in _PROMPTS if all(part in available for part in parts)]
     prompt = ",".join(prompts or (likely[0] if likely else ("NAME",)))
     answers = [name for name in _ANSWER_NAMES if name in available and name not in prompt.split(",")]
-    answer = gold or (answers[0] if answers else "NAME")
+    if prompt in _CONVERSATIONS and not answers:
+        return f"{needs}; where the last turn is the answer, say so with --set task_options.last_turn=gold"
+    if not answers and not gold and any(name in available for name in _TESTS):
+        return f"{needs}; where programs are judged by tests, use --reward code"
     return (
-        f"{source}: needs a column 'prompt' and a column 'answer', found: {', '.join(available)}; "
-        f"say which is which, for example with --prompt-column {prompt} --answer-column {answer}"
+        f"{needs}; say which is which, for example with --prompt-column {prompt} "
+        f"--answer-column {gold or (answers[0] if answers else 'NAME')}"
     )

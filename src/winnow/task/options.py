@@ -8,12 +8,16 @@ from typing import Any
 
 from winnow import errors
 from winnow.task.prompts import check_template
+from winnow.task.read import FORMATS
+
+LAST_TURN = ("refuse", "gold", "drop")
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "str | None": (str, type(None)),
     "Mapping[str, Any]": (Mapping,),
     "float": (float, int),
     "int": (int,),
+    "str": (str,),
     "int | None": (int, type(None)),
     "bool": (bool,),
 }
@@ -33,7 +37,10 @@ class FileOptions:
         test_fraction: share of the distinct prompts to hold out, in [0, 1).
         test_limit: the most prompts to hold out, and the most rows read from ``test_path``.
         drop_bad_rows: leave rows that cannot be used out (they are counted) instead of refusing the file.
-        format: ``jsonl``, ``json`` or ``parquet``; None goes by the suffix.
+        last_turn: what to do with a conversation that ends in a turn of the assistant: ``refuse`` the row, take
+            the turn as the ``gold`` answer, or ``drop`` it.
+        split: the split of a folder to train on; None is ``train``, or the only one there is.
+        format: one of `winnow.task.read.FORMATS`; None goes by the suffix.
         template: text with ``{prompt}`` around every prompt.
         system: system message before every prompt, which makes it a chat prompt.
         limit: the first rows to read; None reads all.
@@ -47,6 +54,8 @@ class FileOptions:
     test_fraction: float = 0.1
     test_limit: int = 500
     drop_bad_rows: bool = False
+    last_turn: str = "refuse"
+    split: str | None = None
     format: str | None = None
     template: str | None = None
     system: str | None = None
@@ -54,6 +63,14 @@ class FileOptions:
 
     def __post_init__(self) -> None:
         check_template(self.template)
+        if self.format is not None and self.format not in FORMATS:
+            raise errors.unknown("data format", self.format, FORMATS)
+        if self.last_turn not in LAST_TURN:
+            raise errors.unknown("value of last_turn", self.last_turn, LAST_TURN)
+        if self.last_turn == "gold" and self.answer_column is not None:
+            raise errors.ConfigError(
+                f"last_turn='gold' and answer_column={self.answer_column!r} both say where the gold is; set one of them"
+            )
         if not 0.0 <= self.test_fraction < 1.0:
             raise errors.ConfigError(f"test_fraction must be at least 0 and below 1, got {self.test_fraction}")
         for name in ("limit", "test_limit"):

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from winnow import errors
-from winnow.rollout import Content, Message, Prompt
+from winnow.rollout import Content, Message
+from winnow.task.messages import check_last, is_conversation, read_messages
 
 SLOT = "{prompt}"
-_ROLES = ("system", "user", "assistant", "tool")
 
 
 def check_template(template: str | None) -> None:
     """Raise `ConfigError` if a template has no place for the prompt."""
     if template is not None and SLOT not in template:
         raise errors.ConfigError(f"template {template!r} has no {SLOT}, so every prompt would be the same")
+
+
+def take_last_turn(values: Sequence[Any]) -> tuple[list[Any], str | None]:
+    """Take the last turn off a conversation if it is the assistant's.
+
+    Args:
+        values: one value per prompt column.
+
+    Returns:
+        The values without it, and its text; None if there is no such turn.
+
+    Raises:
+        ValueError: if a message of the conversation is wrong.
+    """
+    if len(values) == 1 and is_conversation(values[0]):
+        messages = read_messages(values[0])
+        if messages[-1]["role"] == "assistant":
+            return [messages[:-1]], messages[-1]["content"]
+    return list(values), None
 
 
 def content_of(values: Sequence[Any], template: str | None, system: str | None) -> Content:
@@ -32,16 +51,8 @@ def content_of(values: Sequence[Any], template: str | None, system: str | None) 
     Raises:
         ValueError: if the prompt cannot be used; the message says why.
     """
-    if len(values) == 1 and isinstance(values[0], list):
-        messages = check_messages(values[0])
-        if template is not None:
-            last = {**messages[-1], "content": template.replace(SLOT, messages[-1]["content"])}
-            messages = [*messages[:-1], last]
-        if system is None:
-            return messages
-        if messages[0]["role"] == "system":
-            raise ValueError("the prompt has a system message of its own; unset the option system")
-        return [{"role": "system", "content": system}, *messages]
+    if len(values) == 1 and is_conversation(values[0]):
+        return _chat(read_messages(values[0]), template, system)
     text = _join(values)
     if template is not None:
         text = template.replace(SLOT, text)
@@ -50,70 +61,37 @@ def content_of(values: Sequence[Any], template: str | None, system: str | None) 
     return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
 
-def check_messages(messages: Sequence[Any]) -> list[Message]:
-    """Check a chat prompt.
-
-    Roles must be known and contents text; only the first message may be the system's, and the last must
-    be the user's.
-
-    Raises:
-        ValueError: saying which message is wrong.
-    """
-    if not messages:
-        raise ValueError("the prompt is an empty list of messages")
-    checked: list[Message] = []
-    for number, message in enumerate(messages, start=1):
-        if not isinstance(message, Mapping) or not {"role", "content"} <= set(message):
-            raise ValueError(f"message {number} is not an object with 'role' and 'content'")
-        role, content = message["role"], message["content"]
-        if role not in _ROLES:
-            raise ValueError(f"message {number} has the role {role!r} (allowed: {', '.join(_ROLES)})")
-        if not isinstance(content, str):
-            raise ValueError(f"message {number} has a content of type {type(content).__name__}, expected text")
-        if role == "system" and number > 1:
-            raise ValueError(f"message {number} is a system message; only the first may be one")
-        checked.append({"role": role, "content": content})
-    if checked[-1]["role"] != "user":
-        raise ValueError(
-            f"the prompt ends with a turn of {checked[-1]['role']!r}; the last turn must be the user's, and "
-            "continuing another turn is not supported"
-        )
-    return checked
+def _chat(messages: list[Message], template: str | None, system: str | None) -> list[Message]:
+    check_last(messages)
+    if not messages[-1]["content"].strip():
+        raise ValueError("the prompt is empty: its last message has no text")
+    if template is not None:
+        last = {**messages[-1], "content": template.replace(SLOT, messages[-1]["content"])}
+        messages = [*messages[:-1], last]
+    if system is None:
+        return messages
+    if messages[0]["role"] == "system":
+        raise ValueError("the prompt has a system message of its own; unset the option system")
+    return [{"role": "system", "content": system}, *messages]
 
 
 def check_text(name: str, text: str) -> None:
-    r"""Refuse half of a surrogate pair, which JSON can spell (``"\ud83d"``) and no encoding can write.
+    r"""Refuse what no tokenizer should see: a NUL, or half of a surrogate pair.
+
+    JSON can spell the latter (``"\ud83d"``), and no encoding can write it.
 
     Raises:
-        ValueError: naming the half and what it was found in.
+        ValueError: naming the character and what it was found in.
     """
+    if "\0" in text:
+        raise ValueError(f"the {name} holds a NUL character")
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = ascii(text[error.start])
         raise ValueError(f"the {name} holds the lone surrogate {half}, which stands for no character") from None
-
-
-def drop_long(prompts: Sequence[Prompt], lengths: Sequence[int], limit: int) -> tuple[list[Prompt], str]:
-    """Leave out the prompts that are too long; none is ever cut.
-
-    Args:
-        prompts: the prompts.
-        lengths: tokens of each, after the chat template.
-        limit: the most tokens allowed.
-
-    Returns:
-        The prompts kept, in order, and a note with the count and ids of the others (empty if there are none).
-    """
-    kept = [prompt for prompt, length in zip(prompts, lengths, strict=True) if length <= limit]
-    long = [(p.id, n) for p, n in zip(prompts, lengths, strict=True) if n > limit]
-    if not long:
-        return kept, ""
-    named = ", ".join(f"{name} ({length})" for name, length in long[:10])
-    more = f" and {len(long) - 10} more" if len(long) > 10 else ""
-    return kept, (
-        f"dropped {len(long)} of {len(prompts)} prompts longer than {limit} tokens (max_prompt_tokens): {named}{more}"
-    )
 
 
 def _join(values: Sequence[Any]) -> str:

@@ -37,10 +37,11 @@ class Task:
 def fingerprint(train: Iterable[Prompt], test: Iterable[Prompt]) -> str:
     """SHA-256 in hexadecimal over split, id, content and answer of every prompt, in order."""
     digest = hashlib.sha256()
+    encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
     for split, prompts in (("train", train), ("test", test)):
         for prompt in prompts:
             content = prompt.content if isinstance(prompt.content, str) else [dict(m) for m in prompt.content]
-            row = json.dumps([split, prompt.id, content, prompt.answer], ensure_ascii=False, sort_keys=True)
+            row = encode([split, prompt.id, content, prompt.answer])
             digest.update(row.encode("utf-8", "surrogatepass"))
             digest.update(b"\n")
     return digest.hexdigest()

@@ -27,7 +27,7 @@ class TrainConfig(BaseModel):
     )
 
     task: str = "mix"
-    """``mix``, ``reasoning-gym:FAMILY``, or the path of a .jsonl, .json or .parquet file."""
+    """``mix``, ``code``, ``reasoning-gym:FAMILY``, or the path of a data file or folder (docs/data.md)."""
     task_seed: int = Field(0, ge=0)
     """Decides which problems the task has and which are held out; apart from ``seed``, so runs with different seeds
     are measured on the same problems."""

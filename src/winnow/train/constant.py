@@ -26,7 +26,7 @@ class ConstantReward:
         self._range: dict[str, tuple[float, float]] = {}
 
     def look(self, verdicts: Sequence[Verdict | None]) -> None:
-        """Look at the verdicts of one step; say after `STEPS` of them what was constant. Unscorable ones are left out."""
+        """Look at the verdicts of one step, without unscorable ones; after `STEPS` steps say what was constant."""
         if self._steps >= STEPS:
             return
         for name, value in _values(verdicts):

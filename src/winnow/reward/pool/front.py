@@ -177,7 +177,7 @@ class Pool:
             compare = len(items) > 1 and not self._compared
             shift = Shift(items, tuple(self._columns), self.timeout, self._pace, batch.receive, compare)
             self._run(shift, self._setup)
-            self._compared |= compare
+            self._compared |= shift.comparison.asked
             return batch.close()
 
     def close(self) -> None:

@@ -48,7 +48,9 @@ class Hand:
         self.lent = False
         """Whether items were taken back that it may not have passed yet."""
         self.mute = False
-        """Whether the connection has ended or made no sense."""
+        """Whether nothing more is to be heard."""
+        self.garbled = False
+        """Whether what came made no sense."""
         self._inbox = Inbox(largest)
         self._outbox = bytearray()
         self._next = 0
@@ -76,13 +78,15 @@ class Hand:
         latest = self.clock.latest()
         return [number for number in self.held if number > latest]
 
-    def give(self, items: Sequence[tuple[int, Item]], columns: Sequence[str], compare: bool) -> None:
-        """Send items, as pairs of index and item; raises what pickling them raises."""
+    def give(self, items: Sequence[tuple[int, Item]], columns: Sequence[str], compare: bool) -> range:
+        """Send items, as pairs of index and item; returns their numbers and raises what pickling them raises."""
         payload = Work(self._next, [item for _, item in items], columns, compare).encode()
         # Noted before it is sent: an interrupt in between must not leave an answer that nobody expects.
-        self.held.update(enumerate((index for index, _ in items), self._next))
-        self._next += len(items)
+        numbers = range(self._next, self._next + len(items))
+        self.held.update(zip(numbers, (index for index, _ in items), strict=True))
+        self._next = numbers.stop
         self.send(payload)
+        return numbers
 
     def take_back(self) -> list[int]:
         """Take the items back that it has not begun; returns their indices."""
@@ -126,6 +130,7 @@ class Hand:
                 for frame in self._inbox.feed(data):
                     words += said(frame)
             except (ValueError, TypeError):
+                self.garbled = True
                 return words, True
             if len(data) < READ:
                 return words, False

@@ -60,7 +60,7 @@ class Work:
         first: number of the first item; the numbers of one worker only ever grow.
         items: the items.
         columns: the columns of the whole data, of which an item may have a part.
-        compare: whether to check on this worker that a pair is judged as its members are.
+        compare: whether to compare the first pair of these items that can be judged with its members.
     """
 
     first: int
@@ -91,8 +91,9 @@ class Said:
 
     Attributes:
         kind: ``ready``; ``broken`` (the reward cannot be loaded); ``unfit`` (it breaks its contract on a pair of
-            items, or items cannot be read); ``warning``; or, about an item, ``verdict``, ``skipped`` (it was taken
-            back), ``memory``, ``output limit``, ``raised`` (an error of winnow's) or ``failed`` (any other exception).
+            items, or items cannot be read); ``compared`` (what there is to say about a pair); or, about an item,
+            ``verdict``, ``skipped`` (it was taken back), ``memory``, ``output limit``, ``raised`` (an error of
+            winnow's) or ``failed`` (any other exception).
         number: the item's number in this worker.
         seconds: how long the item took, wall clock.
         content: what the kind needs.

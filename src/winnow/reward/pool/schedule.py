@@ -45,9 +45,12 @@ class Queue:
         self.waiting = deque(range(count))
         self._pace = pace
 
-    def take(self, held: int, workers: int) -> list[int]:
-        """Take the next items for one of ``workers`` that still holds ``held``; none while that is enough for it."""
-        enough = self._enough(workers)
+    def take(self, held: int, workers: int, least: int = 1) -> list[int]:
+        """Take the next items for one of ``workers`` that still holds ``held``; none while that is enough for it.
+
+        It should hold ``least`` items or more.
+        """
+        enough = max(least, self._enough(workers))
         if held > enough // 2:
             return []
         return [self.waiting.popleft() for _ in range(min(enough - held, len(self.waiting)))]

@@ -9,6 +9,7 @@ from typing import Any
 from winnow import errors
 from winnow.reward.base import Item
 from winnow.reward.guard import logger, place
+from winnow.reward.pool.comparison import Comparison
 from winnow.reward.pool.crew import Crew, News
 from winnow.reward.pool.hand import Hand
 from winnow.reward.pool.launch import LOADING_S, broken
@@ -52,8 +53,7 @@ class Shift:
         self._timeout = timeout
         self._pace = pace
         self._receive = receive
-        self._compares = compare
-        self._comparing: Hand | None = None
+        self.comparison = Comparison(compare)
         self._queue = Queue(len(items), pace)
         self._open = len(items)
         self._strikes: dict[int, int] = {}
@@ -70,7 +70,7 @@ class Shift:
             if hand.held:
                 # A batch before this one was interrupted, and then its clean-up was too.
                 crew.dismiss(hand)
-        while self._open:
+        while self._open or self.comparison.is_open(crew.hands):
             crew.staff(self._open)
             hands = [hand for hand in crew.hands.values() if hand.ready and not hand.mute]
             self._spread(hands)
@@ -101,18 +101,18 @@ class Shift:
             if hand.lent and hand.held:
                 continue
             hand.lent = False
-            indices = self._queue.take(len(hand.held), workers)
-            if not indices:
-                continue
-            if self._compares and self._comparing is None:
-                self._comparing = hand
-            self._give(hand, indices)
+            indices = self._queue.take(len(hand.held), workers, self.comparison.least())
+            if indices:
+                self._give(hand, indices)
 
     def _give(self, hand: Hand, indices: Sequence[int]) -> None:
         try:
-            hand.give([(i, self._items[i]) for i in indices], self._columns, compare=hand is self._comparing)
+            compare = self.comparison.wants(len(indices))
+            numbers = hand.give([(i, self._items[i]) for i in indices], self._columns, compare)
         except Exception as error:
             raise _unsendable([self._items[i] for i in indices], error) from None
+        if compare:
+            self.comparison.ask(hand, numbers)
 
     def _patience(self, hands: Iterable[Hand]) -> float:
         """For how many seconds nothing can happen that the workers do not tell."""
@@ -139,8 +139,10 @@ class Shift:
             raise broken(content["message"])
         elif word.kind == "unfit":
             raise errors.RewardError(content["message"])
-        elif word.kind == "warning":
-            logger.warning("%s", content["message"])
+        elif word.kind == "compared":
+            self.comparison.told()
+            if content["message"]:
+                logger.warning("%s", content["message"])
         else:
             self._answer(hand, word, content)
         if word.kind == "memory":
@@ -152,6 +154,8 @@ class Shift:
             # It was taken back too late, and another worker answers for it.
             return
         self._fruitless = 0
+        if word.kind == "verdict":
+            self.comparison.judged(hand, word.number)
         if word.kind == "skipped":
             self._queue.give_back([index])
             return
@@ -190,7 +194,7 @@ class Shift:
         latest = hand.clock.latest()
         if hand.ready and not hand.held:
             return
-        if hand.mute and latest not in hand.held:
+        if hand.garbled and latest not in hand.held:
             # What writes nonsense into the connection may have written into the clock as well.
             latest = next(iter(hand.held), latest)
         if latest not in hand.held:

@@ -15,6 +15,7 @@ from winnow import errors
 from winnow.reward.base import ChecksColumns, Item, Reward
 from winnow.reward.pool import limits
 from winnow.reward.pool.clock import Clock
+from winnow.reward.pool.comparison import PAIR
 from winnow.reward.pool.judging import Judge, verdict_of
 from winnow.reward.pool.protocol import Said, Setup, Work, framed, read_frame
 from winnow.rollout import Verdict
@@ -42,7 +43,6 @@ class Worker:
         self._memory_mb = setup.memory_mb
         self._process = os.getpid()
         self._columns: Sequence[str] = ()
-        self._pair: list[tuple[Item, Verdict]] = []
         self._pending: list[bytes] = []
         self._size = 0
         self._flushed = 0.0
@@ -68,11 +68,16 @@ class Worker:
             self._say(Said("unfit", content={"message": message}))
             return
         self._learn(work.columns)
+        judged: list[tuple[Item, Verdict]] = []
         for number, item in enumerate(work.items, work.first):
             if self._clock.skips(number):
                 self._say(Said("skipped", number))
-            else:
-                self._score(number, item, work.compare)
+                continue
+            verdict = self._score(number, item)
+            if work.compare and verdict is not None and len(judged) < PAIR:
+                judged.append((item, verdict))
+                if len(judged) == PAIR:
+                    self._compare(number, judged)
 
     def _learn(self, columns: Sequence[str]) -> None:
         if columns != self._columns and isinstance(self._reward, ChecksColumns):
@@ -80,7 +85,7 @@ class Worker:
             self._reward.check_columns(columns, has_answers=True)
         self._columns = columns
 
-    def _score(self, number: int, item: Item, compare: bool) -> None:
+    def _score(self, number: int, item: Item) -> Verdict | None:
         begun = self._clock.begin(number)
         try:
             kind, content = self._judge.judge(item)
@@ -92,28 +97,27 @@ class Worker:
             # What else the reward holds on to would count against the next item.
             self._flush()
             os._exit(0)
-        if compare and kind == "verdict" and len(self._pair) < 2:
-            self._pair.append((item, verdict_of(content)))
-            if len(self._pair) == 2:
-                self._compare(number)
         if time.monotonic() - self._flushed > FLUSH_S or self._size > FLUSH_BYTES:
             self._flush()
+        return verdict_of(content) if kind == "verdict" else None
 
-    def _compare(self, number: int) -> None:
+    def _compare(self, number: int, pair: list[tuple[Item, Verdict]]) -> None:
+        # The verdicts stand, whatever becomes of this.
         self._flush()
         self._clock.begin(number)
+        message = ""
         try:
-            warning = self._judge.compare(self._pair)
-            if warning:
-                self._say(Said("warning", content={"message": warning}))
+            message = self._judge.compare(pair)
         except errors.WinnowError as error:
             self._say(Said("unfit", content={"message": str(error)}))
         except Exception:
             # The pair was judged alone without trouble; this is a question about the contract, and it stays open.
-            return
+            message = ""
         finally:
             self._stay_alone()
-            self._clock.end()
+        self._clock.end()
+        self._say(Said("compared", content={"message": message}))
+        self._flush()
 
     def _stay_alone(self) -> None:
         # A reward that forks may return in the child as well; only the worker itself may go on.
