@@ -19,7 +19,8 @@ class Watch(Notes):
         if metrics["step"] in (60, 200):
             print(int(Path("/proc/self/statm").read_text().split()[1]) * page)
 
-settings = make_settings(Path({out!r}), steps=200, n=8, eval_every=20, checkpoint_every=20, recipe="vigor+pods", m=4, lr=1e-5)
+sizes = {{"recipe": "vigor+pods", "n": 8, "m": 4}}
+settings = make_settings(Path({out!r}), steps=200, eval_every=20, checkpoint_every=20, lr=1e-5, **sizes)
 Trainer(settings, progress=Watch(), task=make_task(), policy=make_policy()).run()
 """
 

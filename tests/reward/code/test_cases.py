@@ -96,7 +96,7 @@ ADD = Tests(
         ("def add(a, b):\n  print('noise')\n  return a + b", 1.0, ""),
         ("", 0.0, "crash: no function 'add' (defined: none)"),
         ("\0", 0.0, "syntax error: "),
-        ("def add(a, b): return '\ud800'", 0.0, "crash: UnicodeEncodeError"),
+        ("def add(a, b): return '\ud800'", 0.0, "syntax error: 'utf-8' codec"),
         ("if __name__ == '__main__': raise SystemExit\ndef add(a, b): return a + b", 1.0, ""),
         ("import functools, random, math, collections, typing, dataclasses, threading, asyncio\n@functools.cache\ndef add(a, b): return a + b", 1.0, ""),
     ],

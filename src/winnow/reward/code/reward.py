@@ -105,7 +105,7 @@ class Code:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know: that programs run without isolation, if they do."""
-        if not self.unsafe:
+        if not self.unsafe or isolation().available:
             return ()
         return ("unsafe code: programs of the model run without isolation, with all rights of this user",)
 

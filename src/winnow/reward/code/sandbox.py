@@ -46,7 +46,7 @@ class Run:
     Attributes:
         end: ``exit``, ``timeout`` (killed), or ``output`` (killed, or ended, with more than allowed).
         status: wait status of its first process.
-        out: bytes from standard output, at most one chunk above the limit.
+        out: bytes from standard output, at most one above the limit.
         err: bytes from standard error, likewise.
         messages: what the program's process reported; as trustworthy as the program itself.
     """

@@ -83,7 +83,7 @@ def run_function(program: str, name: str, inputs: Sequence[Any], longest: int) -
     report = Reporter(longest)
     module = _module("solution")
     try:
-        exec(compile(program, FILE, "exec"), module.__dict__)
+        exec(_compiled(program), module.__dict__)
     except BaseException as error:
         report.raised(-1, error)
         return 1
@@ -105,7 +105,7 @@ def run_script(program: str, longest: int) -> int:
     sys.argv = ["main.py"]
     code = 0
     try:
-        exec(compile(program, FILE, "exec"), module.__dict__)
+        exec(_compiled(program), module.__dict__)
     except SystemExit as error:
         code = _exit_code(error)
     except BaseException as error:
@@ -152,6 +152,14 @@ def _call(function: Callable[..., Any], index: int, form: Any, report: Reporter)
         report.value(index, returned)
     except BaseException as error:
         report.raised(index, error)
+
+
+def _compiled(program: str) -> types.CodeType:
+    try:
+        return compile(program, FILE, "exec")
+    except ValueError as error:
+        # Null bytes and lone surrogates; what they raise differs between versions.
+        raise SyntaxError(str(error)) from None
 
 
 def _module(name: str) -> types.ModuleType:
