@@ -28,8 +28,9 @@ class Reward(Protocol):
     """Anything that turns completions into verdicts.
 
     The verdict on an item depends on that item alone, not on the batch around it, and a reward can be
-    pickled: so a batch may be split over worker processes. Two attributes are optional: ``may_hang = True`` asks for
-    such workers, and ``on_timeout`` (``unscorable``, ``zero`` or ``raise``) says what killed scoring is worth.
+    pickled: so a batch may be split over worker processes. Three attributes are optional: ``may_hang = True`` asks for
+    such workers, ``on_timeout`` (``unscorable``, ``zero`` or ``raise``) says what killed scoring is worth, and a method
+    ``warm_up`` imports what is slow to import, once per worker and outside every time limit.
     """
 
     @property
