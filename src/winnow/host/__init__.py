@@ -1,0 +1,1 @@
+"""winnow inside other trainers: one subpackage per host, imported only where its host is installed."""
