@@ -11,6 +11,9 @@ The core asks and tells; it never generates, scores or trains:
     batch = step.finish()  # rows to train on, their advantages and weights, and an account of the rest
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from winnow import advantage, allocation, curriculum, gating, selection
 from winnow.batch import TrainBatch
 from winnow.budget import Budget, Ledger
@@ -21,6 +24,8 @@ from winnow.step import Requests, Step
 from winnow import presets  # noqa: F401  isort: skip  (registers the recipes)
 
 __version__ = "0.1.0"
+
+_LAZY = ("audit", "pilot", "plan", "reward", "task", "testing", "train")
 
 __all__ = [
     "About",
@@ -41,3 +46,10 @@ __all__ = [
     "register",
     "selection",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a part of winnow when it is first used: the core comes without them."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"winnow.{name}")

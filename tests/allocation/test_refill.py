@@ -62,12 +62,12 @@ def test_d3_expected_draws():
     rng = np.random.default_rng(0)
     for keep in (0.4, 0.6):
         opened = []
-        for _ in range(200):
+        for _ in range(60):
             alive = rng.random(400) < keep
             step = winnow.recipe("dapo", n=2, pool=10).begin(400, budget=Budget(rollouts=800))
             waves = drive(step, lambda prompt, alive=alive: [1, 0] if alive[prompt] else [0, 0])
             opened.append(sum(map(len, waves)))
-        assert np.mean(opened) == pytest.approx(40 / keep, rel=0.03)
+        assert np.mean(opened) == pytest.approx(40 / keep, rel=0.05)
 
 
 @pytest.mark.parametrize("barrier", [True, False])

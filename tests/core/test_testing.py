@@ -1,5 +1,7 @@
 """The checks for adapters: they pass loops that are right, in any order, and name what is wrong with the others."""
 
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -73,3 +75,12 @@ def test_worlds_are_what_they_say():
         assert all(value == 0 for value in reference(winnow.recipe(name), named["tied"], 0).trained.values())
         assert any(value != 0 for value in reference(winnow.recipe(name), named["graded"], 0).trained.values())
     assert any(named["abstaining"].reward(0, draw) is None for draw in range(20))
+
+
+def test_parts_are_imported_when_they_are_used():
+    code = "import sys, winnow; assert 'winnow.reward' not in sys.modules; winnow.reward.Pool, winnow.testing.check"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'rewards'"):
+        import winnow
+
+        _ = winnow.rewards

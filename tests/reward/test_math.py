@@ -170,3 +170,20 @@ def test_without_the_extra_the_reward_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"winnow-rl\[math\]"):
         Math()
+
+
+def test_a_thought_is_no_answer():
+    assert verify("7", r"<think>maybe \boxed{7}</think> the answer is 8").outcome == 0.0
+    assert verify("7", r"<think>\boxed{3}</think> Final Answer: 7").outcome == 1.0
+    assert verify("7", r"Final Answer: 7 <think>or \boxed{8}").outcome == 1.0
+    assert verify("7", r"half of it </think> \boxed{7}").outcome == 1.0
+
+
+@pytest.mark.parametrize("gold", [None, True, ["1"], b"7"])
+def test_a_gold_that_is_neither_text_nor_number_is_unreadable(gold):
+    assert verify(gold, r"\boxed{1}").outcome is None
+
+
+def test_a_completion_has_to_be_text():
+    with pytest.raises(TypeError, match="must be text, found NoneType"):
+        verify("7", None)

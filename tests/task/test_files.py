@@ -308,3 +308,19 @@ def test_half_a_surrogate_pair_is_a_bad_row(tmp_path):
         task.load(str(path))
     kept = task.load(str(path), options={"drop_bad_rows": True})
     assert len(kept.train) + len(kept.test) == 2
+
+
+def test_what_is_no_file_is_called_so(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "lost.jsonl").symlink_to(tmp_path / "nothing")
+    for name in ("pipe.jsonl", "lost.jsonl"):
+        with pytest.raises(ConfigError, match="is a pipe, a device or a broken link"):
+            load(str(tmp_path / name))
+
+
+def test_a_message_names_the_first_of_many_columns(tmp_path):
+    path = tmp_path / "wide.jsonl"
+    path.write_text(json.dumps({f"c{i}": "x" for i in range(500)}))
+    with pytest.raises(DataError, match=r"c19 and 480 more") as caught:
+        load(str(path))
+    assert len(str(caught.value)) < 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from winnow.report.lines import lines
 from winnow.report.run import rollout_files
 
 SHOWN = 10
+FIELDS = ("step", "prompt_id", "reward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class Entry:
 
     @property
     def judged(self) -> float | None:
-        """What signal is judged on: the outcome where there is one, else the reward."""
-        return self.reward if self.outcome is None else self.outcome
+        """What signal is judged on: the outcome where there is one, else the reward; None without a reward."""
+        return self.reward if self.reward is None or self.outcome is None else self.outcome
 
     @property
     def passed(self) -> bool:
@@ -115,7 +117,7 @@ def open_log(paths: Sequence[Path]) -> Log:
         paths: files, or folders of runs or pilots, which stand for all their ``rollouts*.jsonl``, oldest first.
 
     Raises:
-        DataError: a path is missing, or a folder holds no rollouts.
+        DataError: a path is missing, is a file of data, or a folder holds no rollouts.
     """
     found: list[Path] = []
     for path in paths:
@@ -125,10 +127,25 @@ def open_log(paths: Sequence[Path]) -> Log:
                 raise DataError(f"{path} holds no rollouts.jsonl: a run writes it unless log_rollouts is none")
             found += inside
         elif path.is_file():
+            _refuse_data(path)
             found.append(path)
         else:
             raise DataError(f"{path}: no such file or folder")
     return Log(list(dict.fromkeys(found)))
+
+
+def _refuse_data(path: Path) -> None:
+    with path.open("rb") as file:
+        line = next((line for line in file if line.strip()), b"")
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(record, dict) and record.keys().isdisjoint(FIELDS):
+        raise DataError(
+            f"{path} looks like data and not like a log of rollouts: it has {', '.join(map(str, record)) or 'nothing'}, "
+            f"and none of {', '.join(FIELDS)}; winnow check is for data"
+        )
 
 
 def _entry(place: str, record: Mapping[str, Any]) -> Entry:

@@ -179,6 +179,6 @@ class Verifiers:
 
 
 def verdict_of(verdict: Verdict) -> str:
-    """Return ``pass`` (judged at 1 or more), ``fail`` or ``unscorable``."""
-    judged = verdict.score if verdict.outcome is None else verdict.outcome
+    """Return ``pass`` (judged at 1 or more), ``fail`` or ``unscorable`` (no score, whatever the outcome)."""
+    judged = verdict.score if verdict.score is None or verdict.outcome is None else verdict.outcome
     return "unscorable" if judged is None else "pass" if judged >= 1 else "fail"

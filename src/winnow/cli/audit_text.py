@@ -58,15 +58,14 @@ def _numbers(console: Console, facts: dict[str, Any]) -> None:
         f"{count:,} {kind.replace('_', ' ')}" for kind, count in signal["kinds"].items() if count
     )  # fmt: skip
     rows = [
-        ("reward", _mean(facts["reward"])),
-        ("outcome", _mean(facts["outcome"])),
+        ("reward", _mean(facts["reward"], "no reward logged")),
+        ("outcome", _mean(facts["outcome"], "no outcome logged")),
         ("passed", f"{facts['passed']:,} of {facts['rollouts']:,}"),
         ("groups", kinds),
         ("prompts", f"{signal['prompts_constant']:,} of {signal['prompts_compared']:,} have one reward throughout"),
         ("length", _mean(facts["length"])),
         ("length and reward", _correlations(facts["length_and_reward"])),
-        ("cut at the limit", f"{truncated['share']:.1%}; reward {_mean(truncated['reward'])}, of the others "
-                             f"{_mean(truncated['reward_of_others'])}"),
+        ("truncation", _truncated(truncated)),
         ("not scored", f"{unscorable['share']:.1%}"),
         *(("", f"[dim]{count:,} x {escape(reason)}[/dim]") for reason, count in unscorable["reasons"].items()),
         ("repeats", f"{_share(duplicates['within_prompt'])} repeat another completion of their group; entropy "
@@ -123,9 +122,16 @@ def _verifiers(console: Console, facts: dict[str, Any]) -> None:
     console.print()
 
 
-def _mean(moments: dict[str, Any]) -> str:
+def _truncated(facts: dict[str, Any]) -> str:
+    if not facts["count"]:
+        return "none cut at the limit"
+    cut, others = (_mean(facts[name], "not scored") for name in ("reward", "reward_of_others"))
+    return f"{facts['share']:.1%} cut at the limit; reward {cut}, of the others {others}"
+
+
+def _mean(moments: dict[str, Any], nothing: str = "not measured") -> str:
     if moments["mean"] is None:
-        return "nothing measured"
+        return nothing
     return f"{moments['mean']:.3g} over {moments['count']:,}"
 
 

@@ -46,7 +46,7 @@ def data_facts(config: TrainConfig, problems: Problems) -> tuple[dict[str, Any],
         found = survey(path, options)
         _collect(found, options.drop_bad_rows, problems)
         task = None if found.failure else found.task()
-        train, test, facts = found.train, found.test, _files(found)
+        train, test, facts = found.train, found.test, _files(found, options.last_turn == "gold")
         reward, notes = found.reward, found.notes
     prompts = [*train, *test]
     facts |= {
@@ -54,6 +54,7 @@ def data_facts(config: TrainConfig, problems: Problems) -> tuple[dict[str, Any],
         "train": len(train),
         "test": len(test),
         "reward": reward.name if reward else None,
+        "tests_column": getattr(reward, "tests_column", None),
         "fingerprint": task.fingerprint if task else None,
         "notes": list(notes),
         "gold_kinds": dict(kinds(prompt.answer for prompt in prompts if prompt.answer is not None)),
@@ -120,14 +121,15 @@ def _collect(found: Survey, drop: bool, problems: Problems) -> None:
         problems.add(problem.kind, problem.text, where, problem.number, problem.column, dropped)
 
 
-def _files(found: Survey) -> dict[str, Any]:
+def _files(found: Survey, gold_is_last_turn: bool) -> dict[str, Any]:
     train = found.parts[0]
+    gold = train.prompt_column if gold_is_last_turn else train.columns.answer if train.columns else None
     return {
         "files": [str(path) for part in found.parts for path in part.files.files],
         "rows": sum(len(part.rows.rows) for part in found.parts),
         "columns": {
             "found": train.available,
             "prompt": list(train.columns.prompt) if train.columns else None,
-            "gold": train.gold_column if train.columns else None,
+            "gold": gold or None,
         },
     }

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 GOLDS = 500
 FIRST = 8
-"""Golds judged before the others; a reward that can score none of them is not asked again."""
+"""Golds judged before the others; a reward that can score none of them is not asked again. A guard needs as many."""
 REFUSED = 5
+RAISED, TRACEBACK = " raised ", "Traceback (most recent call last):"
 BARE, BOXED = "{}", r"\boxed{{{}}}"
 FORMS = {"strict": BOXED, "lenient": BOXED, "boxed": BOXED, "marker": "#### {}"}
 """Where a verifier looks for the answer, by its ``extract``."""
@@ -48,20 +49,23 @@ def golds(reward: Reward, prompts: Sequence[Prompt], problems: Problems, form: s
     """
     from winnow.errors import WinnowError
     from winnow.reward import Item
-    from winnow.task.problems import REWARD
+    from winnow.task.problems import RAISES, REWARD
     from winnow.train.collect import judged
 
     rows = [prompt for prompt in prompts if prompt.answer is not None][:GOLDS]
     items = [Item(row, form.format(row.answer), f"gold/{row.id}") for row in rows]
     try:
-        verdicts = reward.score(items[:FIRST])
+        # With fewer than FIRST the guard of a function would keep the traceback to itself.
+        verdicts = reward.score((items[:FIRST] * FIRST)[:FIRST])[: len(items)]
         if verdicts and all(verdict.score is None for verdict in verdicts):
             reason = verdicts[0].reason
-            problems.add(REWARD, f"reward {reward.name} could score none of {len(verdicts)} golds as answers: {reason}")
+            kind = RAISES if RAISED in reason else REWARD
+            problems.add(kind, f"reward {reward.name} could score none of {len(verdicts)} golds as answers: {reason}")
         else:
             verdicts += reward.score(items[FIRST:])
     except WinnowError as error:
-        problems.add(REWARD, str(error))
+        what, trace = without_trace(str(error))
+        problems.add(RAISES if trace or RAISED in what else REWARD, what, trace=trace)
         verdicts = []
     refused = [
         {"id": row.id, "gold": row.answer, "outcome": judged(verdict), "reason": verdict.reason}
@@ -69,6 +73,15 @@ def golds(reward: Reward, prompts: Sequence[Prompt], problems: Problems, form: s
         if (judged(verdict) or 0.0) < 1.0
     ]
     return {"checked": len(verdicts), "accepted": len(verdicts) - len(refused), "refused": refused[:REFUSED]}
+
+
+def without_trace(message: str) -> tuple[str, str]:
+    """Split the message of an error into a short text, which ends with the exception, and the traceback in it."""
+    head, found, rest = message.partition(TRACEBACK)
+    if not found:
+        return message, ""
+    head = head.strip().removesuffix("the first time:").rstrip("; ")
+    return f"{head}: {rest.rstrip().splitlines()[-1]}", found + rest
 
 
 def form_of(reward: Reward) -> str:

@@ -19,10 +19,18 @@ class Problems:
         self._dropped: set[Kind] = set()
 
     def add(
-        self, kind: Kind, what: str, where: str = "", line: int = 0, column: str = "", dropped: bool = False
+        self,
+        kind: Kind,
+        what: str,
+        where: str = "",
+        line: int = 0,
+        column: str = "",
+        dropped: bool = False,
+        trace: str = "",
     ) -> None:
-        """Take one problem; a row that was ``dropped`` does not stop a run."""
-        self._found.setdefault(kind, []).append({"where": where, "line": line, "column": column, "what": what})
+        """Take one problem; a row that was ``dropped`` does not stop a run, and ``trace`` is a traceback."""
+        row = {"where": where, "line": line, "column": column, "what": what}
+        self._found.setdefault(kind, []).append(row | ({"trace": trace} if trace else {}))
         if dropped:
             self._dropped.add(kind)
 

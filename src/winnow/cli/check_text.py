@@ -20,10 +20,12 @@ def show(facts: dict[str, Any]) -> None:
     console = Console(highlight=False)
     if facts["problems"]:
         console.print(_problems(facts["problems"]))
+        _traces(console, facts["problems"])
     table = _labelled()
     for line in (_data, _golds, _lengths):
         line(table, facts)
-    table.add_row("Code", escape(facts["code_isolation"]))
+    if facts["tests_column"]:
+        table.add_row("Code", escape(facts["code_isolation"]))
     for note in facts["notes"]:
         table.add_row("[yellow]note[/yellow]", escape(note))
     console.print(table)
@@ -47,10 +49,13 @@ def _problems(groups: list[dict[str, Any]]) -> Table:
     for name, ratio in (("where", 3), ("column", 2), ("what", 6), ("what to do", 4)):
         table.add_column(name, header_style="bold", ratio=ratio, overflow="fold")
     for group in groups:
-        colour = "bold red" if group["stops"] else "bold yellow"
+        colour, weight = ("bold red", "stops the run") if group["stops"] else ("bold yellow", "warning")
         count = f"{group['count']:,} row{'s' if group['count'] > 1 else ''}" if group["rows"][0]["line"] else ""
         table.add_row(
-            f"[{colour}]{count}[/{colour}]", "", f"[{colour}]{escape(group['title'])}[/{colour}]", group["advice"]
+            f"[{colour}]{count}[/{colour}]",
+            "",
+            f"[{colour}]{weight}: {escape(group['title'])}[/{colour}]",
+            group["advice"],
         )
         for row in group["rows"][:ROWS]:
             table.add_row(escape(row["where"]), escape(row["column"]), escape(row["what"]), "")
@@ -58,6 +63,12 @@ def _problems(groups: list[dict[str, Any]]) -> Table:
             table.add_row("", "", f"[dim]and {group['count'] - ROWS:,} more[/dim]", "")
         table.add_section()
     return table
+
+
+def _traces(console: Console, groups: list[dict[str, Any]]) -> None:
+    for trace in [row["trace"] for group in groups for row in group["rows"] if "trace" in row]:
+        console.print(escape(trace), soft_wrap=True)
+        console.print()
 
 
 def _labelled() -> Table:
@@ -73,8 +84,9 @@ def _data(table: Table, facts: dict[str, Any]) -> None:
         columns = facts["columns"]
         table.add_row("", f"{facts['rows']:,} rows with the columns {escape(', '.join(columns['found']) or 'none')}")
         if columns["prompt"]:
-            prompt, gold = ", ".join(columns["prompt"]), columns["gold"] or "no column"
-            table.add_row("", f"prompt from {escape(prompt)}, gold from {escape(gold)}")
+            tests = facts["tests_column"] if facts["tests_column"] in columns["found"] else None
+            sources = {"prompt": ", ".join(columns["prompt"]), "gold": columns["gold"], "tests": tests}
+            table.add_row("", ", ".join(f"{what} from {escape(name)}" for what, name in sources.items() if name))
     if facts["fingerprint"]:
         table.add_row("", f"fingerprint {facts['fingerprint'][:16]}")
     if facts["model"]:
@@ -89,13 +101,23 @@ def _golds(table: Table, facts: dict[str, Any]) -> None:
     if found is None:
         return
     if not found["checked"]:
-        table.add_row("Reward", f"{escape(facts['reward'])}; there are no golds to try it on")
+        table.add_row("Reward", f"{escape(facts['reward'])}{escape(_untried(facts))}")
         return
     colour = "green" if found["accepted"] == found["checked"] else "yellow"
     accepted = f"[{colour}]{found['accepted']} of {found['checked']}[/{colour}]"
     table.add_row("Reward", f"{escape(facts['reward'])} accepts {accepted} golds as answers")
     for row in found["refused"]:
         table.add_row("", escape(f"{row['id']}: {row['gold']!r} {row['reason']}"))
+
+
+def _untried(facts: dict[str, Any]) -> str:
+    kinds = {group["kind"] for group in facts["problems"]}
+    if "raises" in kinds:
+        return " raised when it judged golds as answers, see above"
+    if "reward" in kinds:
+        return " judged no golds, see above"
+    tests = facts["tests_column"]
+    return f"; it judges by column {tests}" if tests else "; there are no golds to try it on"
 
 
 def _lengths(table: Table, facts: dict[str, Any]) -> None:
@@ -122,7 +144,8 @@ def _prompt(console: Console, prompt: dict[str, Any]) -> None:
         half = LONGEST_PROMPT // 2
         text = f"{text[:half]}\n[{len(text) - 2 * half:,} characters not shown]\n{text[-half:]}"
     console.print(Panel(escape(text), title=escape(title), title_align="left", border_style="dim"))
-    console.print(f"[dim]gold: {escape(str(prompt['gold']))}[/dim]")
+    if prompt["gold"] is not None:
+        console.print(f"[dim]gold: {escape(prompt['gold'])}[/dim]")
 
 
 def _step(worst: dict[str, Any]) -> Table:

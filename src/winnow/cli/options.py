@@ -68,7 +68,7 @@ Model = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Folder of a Hugging Face causal LM  [dim]default: the policy the task ships[/dim]",
+        help="Folder of a Hugging Face causal LM, or built-in  [dim]default: the policy the task ships[/dim]",
         autocompletion=paths,
         rich_help_panel=DATA,
     ),

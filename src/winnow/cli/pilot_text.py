@@ -38,13 +38,20 @@ def show(facts: dict[str, Any]) -> None:
 def _pass_rates(console: Console, facts: dict[str, Any]) -> None:
     most = max(*facts["pass_rates"].values(), 1)
     table = Table.grid(padding=(0, 2))
-    for label, count in facts["pass_rates"].items():
+    for label, count in _without_empty_ends(facts["pass_rates"]):
         colour = COLOURS.get(label, "blue")
         bar = f"[{colour}]{'█' * round(BAR * count / most)}[/{colour}]"
         table.add_row(f"  {LABELS.get(label, label)}", f"{count:>6,}", bar)
     console.print("[bold]Prompts by pass rate[/bold]")
     console.print(table)
     console.print()
+
+
+def _without_empty_ends(rates: dict[str, int]) -> list[tuple[str, int]]:
+    """Leave out the steps between never and always that only widen the scale."""
+    never, *steps, always = rates.items()
+    filled = [place for place, (_, count) in enumerate(steps) if count]
+    return [never, *(steps[filled[0] : filled[-1] + 1] if filled else []), always]
 
 
 def _no_signal(console: Console, facts: dict[str, Any]) -> None:

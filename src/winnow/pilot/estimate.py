@@ -27,10 +27,10 @@ class NoSignal:
     Attributes:
         n: rollouts of a group.
         share: expected share of groups whose outcomes are all equal.
-        low, high: 95% percentile bootstrap interval over prompts; it holds the error of sampling, not that of a
-            wrong model.
+        low, high: 95% percentile bootstrap interval over prompts; where all prompts tie, or none does, the bound that
+            their number allows. It holds the error of sampling, not that of a wrong model.
         prompts: prompts the estimate rests on.
-        modelled: it comes from a fitted prior, not from an unbiased estimator.
+        modelled: it comes from a fitted prior, not from counting.
     """
 
     n: int
@@ -68,9 +68,10 @@ def no_signal(
 ) -> list[NoSignal]:
     """Estimate, for each size, the share of groups that would tie.
 
-    Sizes up to the scorable rollouts of a prompt are estimated without bias from the prompts that have as many.
-    Larger ones come from ``prior``; without one they are left out. The prompts are taken as a random sample of those
-    the run will draw.
+    Sizes up to the scorable rollouts of a prompt are estimated from the prompts that have as many, without bias if
+    whether a rollout can be scored has nothing to do with its outcome. Sizes that less than half of the prompts have,
+    and larger ones, come from ``prior``; without one, a size that no prompt has is left out. The prompts are taken as
+    a random sample of those the run will draw.
 
     Args:
         tallies: the prompts of the pilot.
@@ -90,7 +91,8 @@ def no_signal(
     for n in sorted(set(sizes)):
         ties = np.array([cell.ties(n) for cell in cells])
         known = np.isfinite(ties)
-        if known.any():
+        few = 2 * counts[known].sum() < counts.sum()
+        if known.any() and not (few and prior is not None):
             found.append(_unbiased(n, np.where(known, ties, 0.0), known, counts, weights))
         elif prior is not None:
             priors = priors or _refits(prior, cells, weights)
@@ -112,7 +114,13 @@ def _unbiased(
     prompts = int(counts[known].sum())
     drawn = weights @ known
     shares = (weights @ ties)[drawn > 0] / drawn[drawn > 0]
-    return NoSignal(n, float(counts @ ties) / prompts, *_interval(shares), prompts, False)
+    share = float(counts @ ties) / prompts
+    low, high = _interval(shares)
+    # Resampling prompts that are all alike shows no spread. If the mean of numbers in [0, 1] is s, all of P are 1 with
+    # a chance of at most s^P, and likewise for 0.
+    reach = ((1 - LEVEL) / 2) ** (1 / prompts)
+    low, high = (min(low, reach) if share == 1 else low), (max(high, 1 - reach) if share == 0 else high)
+    return NoSignal(n, share, low, high, prompts, False)
 
 
 def _refits(prior: Prior, cells: Sequence[Tally], weights: Floats) -> list[Prior]:

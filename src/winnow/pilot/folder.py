@@ -134,10 +134,10 @@ def read_log(path: Path, k: int) -> tuple[dict[str, Tally], int]:
 
 
 def tally(into: Tally, record: Mapping[str, Any]) -> None:
-    """Count a line of the log."""
-    outcome = record.get("outcome")
+    """Count a line of the log; a rollout without a reward is unscorable, whatever its outcome."""
+    reward, outcome = record.get("reward"), record.get("outcome")
     into.add(
-        record.get("reward") if outcome is None else outcome,
+        reward if reward is None or outcome is None else outcome,
         tokens=len(record["ids"]),
         truncated=record["finish"] == "length",
         reason=record.get("reason") or "",

@@ -23,6 +23,13 @@ class Item:
     completion: str
     rollout: str = ""
 
+    def __post_init__(self) -> None:
+        prompt: object = self.prompt
+        completion: object = self.completion
+        if not isinstance(prompt, Prompt) or not isinstance(completion, str):
+            found = f"Item({type(prompt).__name__}, {type(completion).__name__})"
+            raise TypeError(f"{found}: write Item(winnow.Prompt(id, text, answer=...), completion), the last as text")
+
 
 class Reward(Protocol):
     """Anything that turns completions into verdicts.

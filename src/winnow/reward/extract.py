@@ -73,8 +73,10 @@ def strict_answer(completion: str) -> str | None:
     r"""The answer a completion marks as such, or None.
 
     That is the last ``\boxed{...}`` (None if it never closes or is empty), else the last ``<answer>`` tag, else what
-    follows the last ``Final Answer:`` or ``####`` on its line. A number mentioned in passing is no answer.
+    follows the last ``Final Answer:`` or ``####`` on its line. A number mentioned in passing is no answer, and nor is
+    anything in a ``<think>`` block: only what follows the last ``</think>`` counts, up to a ``<think>`` that never closes.
     """
+    completion = _spoken(completion)
     if _BOX.search(completion):
         return boxed(completion)
     tagged = _tagged(completion)
@@ -93,6 +95,7 @@ def lenient_answer(completion: str) -> tuple[str | None, str]:
     The places are, in this order, what follows the last "answer is" or "answer:", the last bold text, the last
     formula between dollar signs, and the last number. A box that never closes is still no answer.
     """
+    completion = _spoken(completion)
     answer = strict_answer(completion)
     if answer is not None or _BOX.search(completion):
         return answer, ""
@@ -105,6 +108,10 @@ def lenient_answer(completion: str) -> tuple[str | None, str]:
             return _first_line(found[-1]), f"lenient: the last {place}"
     number = last_number(completion)
     return number, "" if number is None else "lenient: the last number"
+
+
+def _spoken(completion: str) -> str:
+    return completion.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _tagged(completion: str) -> str | None:

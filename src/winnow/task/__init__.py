@@ -78,6 +78,14 @@ def _expanded(spec: str) -> Path:
         return Path(spec)
 
 
+def _exists(spec: str) -> bool:
+    path = _expanded(spec)
+    try:
+        return path.exists() or path.is_symlink()
+    except OSError:
+        return True
+
+
 def _refuse_file_options(spec: str, options: Mapping[str, Any]) -> None:
     for name, what in (("reward", "reward"), ("prompt_column", "prompts"), ("answer_column", "answers")):
         if name in options:
@@ -93,6 +101,10 @@ def _no_task(spec: str) -> str:
         f"built-in tasks: {built_in}; or the path of a data file (jsonl, json, csv, tsv, parquet, arrow) or folder"
     )
     path = Path(spec)
+    if "\0" not in spec and _exists(spec):
+        return (
+            f"task {spec!r} is a pipe, a device or a broken link, and no file; copy what it holds into one ({allowed})"
+        )
     if path.suffix or len(path.parts) > 1:
         folder = _expanded(spec).parent
         near = [p.name for p in folder.iterdir()] if folder.is_dir() else []

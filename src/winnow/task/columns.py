@@ -9,6 +9,8 @@ from typing import Any
 from winnow import errors
 
 ABSENT = object()
+MOST_NAMES, LONGEST_NAME = 20, 60
+"""How much of the columns a message names."""
 
 # Columns that go together in published data sets; a pair not listed here is not guessed, since
 # "solution" beside "question" may be a worked text as well as a gold answer.
@@ -154,12 +156,12 @@ def _only_answer(available: Sequence[str], exclude: Sequence[str]) -> str | None
 def _missing(source: str, available: Sequence[str], setting: str, given: str) -> str:
     return (
         f"{source}: --{setting}-column {given!r} is not in the file{errors.did_you_mean(given, available)} "
-        f"(found: {', '.join(available)})"
+        f"(found: {_named(available)})"
     )
 
 
 def _ambiguous(source: str, available: Sequence[str], prompts: Sequence[str], gold: str | None) -> str:
-    needs = f"{source}: needs a column 'prompt' and a column 'answer', found: {', '.join(available) or 'none at all'}"
+    needs = f"{source}: needs a column 'prompt' and a column 'answer', found: {_named(available) or 'none at all'}"
     likely = [parts for parts in _PROMPTS if all(part in available for part in parts)]
     prompt = ",".join(prompts or (likely[0] if likely else ("NAME",)))
     answers = [name for name in _ANSWER_NAMES if name in available and name not in prompt.split(",")]
@@ -171,3 +173,9 @@ def _ambiguous(source: str, available: Sequence[str], prompts: Sequence[str], go
         f"{needs}; say which is which, for example with --prompt-column {prompt} "
         f"--answer-column {gold or (answers[0] if answers else 'NAME')}"
     )
+
+
+def _named(columns: Sequence[str]) -> str:
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in columns[:MOST_NAMES]]
+    more = f" and {len(columns) - MOST_NAMES:,} more" if len(columns) > MOST_NAMES else ""
+    return ", ".join(shown) + more

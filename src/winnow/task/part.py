@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from winnow import errors
 from winnow.reward import ChecksColumns, ChecksFields, ChecksGolds, Reward
@@ -112,15 +114,16 @@ def check_golds(part: Part, judge: Reward) -> None:
     reasons: dict[str, str] = {}
     kept = []
     for prompt in part.prompts:
-        gold, reason, column = prompt.answer, "", part.gold_column
+        gold, reason, kind, column = prompt.answer, "", kinds.UNREADABLE, part.gold_column
         if gold is not None and by_gold is not None:
             if gold not in reasons:
                 reasons[gold] = by_gold.unreadable(gold)
             reason = reasons[gold] and f"the gold {shown(gold)} {reasons[gold]}"
         if not reason and by_fields is not None:
-            reason, column = by_fields.unreadable_fields(prompt.fields), str(getattr(judge, "tests_column", ""))
+            kind, column = kinds.TESTS, str(getattr(judge, "tests_column", None) or "")
+            reason = _untestable(by_fields, prompt.fields, column)
         if reason:
-            part.problems.append(Problem(row_of(prompt), reason, kinds.UNREADABLE, column))
+            part.problems.append(Problem(row_of(prompt), reason, kind, column))
         else:
             kept.append(prompt)
     part.prompts = kept
@@ -158,6 +161,11 @@ def _cut(part: Part, limit: int | None) -> None:
         rows.cut(limit)
 
 
+def _untestable(judge: ChecksFields, values: Mapping[str, Any], tests: str) -> str:
+    reason = judge.unreadable_fields(values)
+    return f"there are no tests in column {tests!r}" if reason and tests and values.get(tests) is None else reason
+
+
 def _name_tests(part: Part, judge: Reward | None) -> None:
     """Give the tests of programs the name that the reward expects, where the data calls them as MBPP does."""
     wanted = getattr(judge, "tests_column", None)
@@ -191,5 +199,6 @@ def _settle_columns(part: Part, options: FileOptions, judge: Reward | None) -> N
             return
     part.columns = columns
     if columns.guessed:
-        gold = "the last turn" if from_turn else columns.answer or "no column"
-        part.notes.append(f"{source}: prompt from {' and '.join(columns.prompt)}, answer from {gold}")
+        gold = "the last turn" if from_turn else columns.answer
+        answer = f", answer from {gold}" if gold else ""
+        part.notes.append(f"{source}: prompt from {' and '.join(columns.prompt)}{answer}")

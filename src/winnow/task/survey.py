@@ -12,9 +12,10 @@ from winnow.rollout import Prompt
 from winnow.task import folder, repeats
 from winnow.task.default_reward import default_reward
 from winnow.task.folder import Split
+from winnow.task.marks import unmarked
 from winnow.task.options import FileOptions
 from winnow.task.part import Part, check_golds, read_part, settle
-from winnow.task.problems import FILE, Problem
+from winnow.task.problems import FILE, UNMARKED, Problem
 from winnow.task.record import Task, fingerprint
 from winnow.task.rows import Rows
 from winnow.task.split import content_key, held_out
@@ -97,6 +98,8 @@ def survey(path: Path, options: FileOptions) -> Survey:
             check_golds(part, judge)
         settle(part, options.drop_bad_rows)
         _repeats(part)
+    if judge is not None:
+        _unmarked(parts[0], judge)
     notes = [note for part in parts for note in part.notes]
     notes += [chosen] if chosen else []
     notes += getattr(judge, "notes", ())
@@ -136,6 +139,13 @@ def _repeats(part: Part) -> None:
     found = repeats.repeats(part.prompts, part.rows.where, part.gold_column)
     part.problems += found
     part.warnings += repeats.summary(found, part.rows.source, part.rows.where)
+
+
+def _unmarked(part: Part, judge: Reward) -> None:
+    reason = unmarked(judge, part.prompts)
+    if reason:
+        part.problems.append(Problem(0, reason, UNMARKED, part.prompt_column))
+        part.warnings.append(f"{part.rows.source}: {reason}")
 
 
 def _overlap(train: Part, test: Part) -> list[str]:

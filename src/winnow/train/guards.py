@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -73,12 +74,12 @@ class Guards:
             raise SafetyStop(
                 f"{count} steps in a row had no trainable row (limit max_no_signal_steps={limit}): within every "
                 f"prompt all rollouts got the same outcome, and the weights did not change.\n"
-                f"Prompts of these steps:\n{self._streaks.histogram()}\n{self._advice()}"
+                f"Prompts of these steps:\n{self._streaks.histogram()}\n{_reasons(collected)}{self._advice()}"
             )
         if count == _WARN_AT:
             self._note(
                 f"{count} steps in a row had no trainable row; the run stops at max_no_signal_steps={limit}.\n"
-                f"{self._streaks.histogram()}"
+                f"{self._streaks.histogram()}\n{_reasons(collected)}".rstrip()
             )
 
     def _advice(self) -> str:
@@ -123,3 +124,13 @@ class Guards:
                     "update compute different probabilities for the same tokens (dropout, a low dtype, or a model "
                     "that treats a cache differently); expect biased updates"
                 )
+
+
+def _reasons(collected: Collected) -> str:
+    """Return a line with the commonest reason the reward gave in a step, or an empty string if it gave none."""
+    reasons = Counter(rollout.verdict.reason for rollout in collected.rollouts if rollout.verdict)
+    reasons.pop("", None)
+    if not reasons:
+        return ""
+    [(reason, count)] = reasons.most_common(1)
+    return f"The reward said {reason!r} about {count} of the {len(collected.rollouts)} rollouts of the last step.\n"

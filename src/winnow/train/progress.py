@@ -181,7 +181,7 @@ def _fields(metrics: Metrics, fraction: float) -> list[tuple[str, str]]:
         ("total/rollouts", "rollouts", "{:.0f}"),
     ):
         if metrics.get(key) is not None:
-            found.append((name, form.format(metrics[key])))
+            found.append((name, form.format(metrics[key]) + _of_scorable(key, metrics)))
     phases = [metrics.get(f"seconds/{phase}") for phase in ("generate", "score", "update")]
     if all(seconds is not None for seconds in phases):
         found.append(("generate/score/update", "/".join(f"{seconds:.2f}" for seconds in phases) + " s"))
@@ -192,8 +192,23 @@ def _fields(metrics: Metrics, fraction: float) -> list[tuple[str, str]]:
     return found
 
 
+def _of_scorable(key: str, metrics: Metrics) -> str:
+    """Say how many rollouts a mean leaves out because they could not be scored; empty if none."""
+    if key == "eval/accuracy":
+        lost, scored = metrics.get("eval/unscorable"), metrics.get("eval/samples")
+        total = (lost or 0) + (scored or 0)
+    elif key == "reward/all":
+        lost, total = metrics.get("unscorable"), metrics.get("rollouts") or 0
+    else:
+        return ""
+    return f" ({lost} of {total} unscorable)" if lost else ""
+
+
 def _outcome(summary: Metrics) -> str:
     stopped = str(summary.get("stopped") or "stopped before the first step")
+    if summary.get("exit_code") not in (None, 0, 130):
+        # Why is printed in full below, as the error of the command.
+        stopped = "stopped early"
     text = f"{stopped}: {summary.get('steps', 0)} steps, {summary.get('rollouts', 0)} rollouts"
     text += f", {summary.get('rows', 0)} rows trained in {summary.get('seconds', 0.0):.1f} s"
     first, final = summary.get("accuracy_first"), summary.get("accuracy_final")

@@ -102,3 +102,21 @@ def test_nothing_but_plain_data_comes_out(form):
     except plain.NotPlain:
         return
     plain.encode(value)
+
+
+def test_members_and_keys_follow_the_same_rules_at_any_depth():
+    nan = float("nan")
+    for expected, got in ([{(1, True)}, {(1, 1)}], [{frozenset({True})}, {frozenset({1})}], [{(True,): 1}, {(1,): 1}]):
+        assert not equal(expected, got, Rules())
+    for expected, got in ([{nan}, {float("nan")}], [{(nan, 1)}, {(float("nan"), 1)}], [{nan: 1}, {float("nan"): 1}]):
+        assert equal(expected, got, Rules())
+    assert not equal({0.3}, {0.1 + 0.2}, Rules())
+
+
+def test_numbers_beyond_floats_are_wrong_and_not_an_error():
+    huge = complex(1.7e308, 1.7e308)
+    for expected, got in ([1.5, huge], [huge, 1.5], [731j, 10**60000], [1.5, 10**60000], [huge, 10**400]):
+        assert not equal(expected, got, Rules())
+    assert equal(1.5 + 2j, 1.5 + 2.0000001j, Rules())
+    assert not equal(float("inf"), 1e308, Rules())
+    assert equal(float("inf"), float("inf"), Rules())

@@ -31,7 +31,8 @@ def equal(expected: Any, got: Any, rules: Rules) -> bool:
 
     Both are plain data, so that no code of a candidate's takes part. A boolean equals no number and None only
     itself. Numbers are compared by value: 1 equals 1.0, as for Python. NaN matches NaN. Order counts in
-    lists and tuples, not in dictionaries and sets. Linear in the size of the value.
+    lists and tuples, not in dictionaries and sets, whose members and keys have to be exact: the tolerance does not
+    apply to them. Linear in the size of the value.
     """
     if isinstance(expected, bool) or isinstance(got, bool) or expected is None or got is None:
         return expected is got
@@ -45,11 +46,12 @@ def equal(expected: Any, got: Any, rules: Rules) -> bool:
             and all(equal(a, b, rules) for a, b in zip(expected, got, strict=True))
         )
     if isinstance(expected, _SETS):
-        return isinstance(got, _SETS) and _keys(expected) == _keys(got)
+        return isinstance(got, _SETS) and set(map(_key, expected)) == set(map(_key, got))
     if isinstance(expected, dict):
-        if not isinstance(got, dict) or _keys(expected) != _keys(got):
+        if not isinstance(got, dict):
             return False
-        return all(equal(value, got[key], rules) for key, value in expected.items())
+        wanted, found = ({_key(key): value for key, value in items.items()} for items in (expected, got))
+        return wanted.keys() == found.keys() and all(equal(value, found[key], rules) for key, value in wanted.items())
     return type(expected) is type(got) and bool(expected == got)
 
 
@@ -72,19 +74,25 @@ def _close(expected: Any, got: Any, tolerance: float) -> bool:
         return True
     if isinstance(expected, int):
         return False
-    if isinstance(expected, complex) or isinstance(got, complex):
-        return bool(abs(complex(expected) - complex(got)) <= tolerance * max(1.0, abs(expected)))
-    if math.isnan(expected):
+    if isinstance(expected, float) and math.isnan(expected):
         return isinstance(got, float) and math.isnan(got)
     try:
-        return math.isfinite(expected) and bool(abs(got - expected) <= tolerance * max(1.0, abs(expected)))
+        gap, size = abs(got - expected), abs(expected)
+        return math.isfinite(size) and bool(gap <= tolerance * max(1.0, size))
     except OverflowError:
+        # A number beyond the range of floats is near no expected float.
         return False
 
 
-def _keys(items: Any) -> set[Any]:
-    # True and 1 are one key to Python and two to us.
-    return {(isinstance(item, bool), item) for item in items}
+def _key(item: Any) -> Any:
+    # True and 1 are one key to Python and two to us; two NaN are two keys to Python and one to us.
+    if isinstance(item, tuple):
+        return tuple, tuple(map(_key, item))
+    if isinstance(item, frozenset):
+        return frozenset, frozenset(map(_key, item))
+    if isinstance(item, float) and math.isnan(item):
+        return float, "nan"
+    return isinstance(item, bool), item
 
 
 def _lines(text: str) -> list[list[str]]:

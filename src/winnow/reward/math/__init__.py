@@ -51,9 +51,14 @@ def verify(gold: str | int | float, completion: str, extract: Extract = "strict"
 
     Raises:
         ConfigError: if ``extract`` is neither.
+        TypeError: if ``completion`` is no text.
         MissingExtra: if the pair needs computer algebra and the extra ``math`` is not installed.
     """
     _check(extract)
+    if not isinstance(completion, str):
+        raise TypeError(f"verify: the completion must be text, found {type(completion).__name__}")
+    if isinstance(gold, bool) or not isinstance(gold, str | int | float):
+        return Verdict(None, reason=f"{UNREADABLE}: {gold!r} is neither text nor a number")
     text, problem = golds.prepared(str(gold))
     if problem:
         return Verdict(None, reason=f"{UNREADABLE}: {gold!r} {problem}")

@@ -164,8 +164,12 @@ class Pool:
                 ``raise``, if workers cannot load the reward or die without judging anything, or if a column
                 cannot be sent to them. The pool can be used again.
             ConfigError: in a fork of the process that made the pool.
+            TypeError: if something in ``items`` is no `Item`.
         """
         items = list(items)
+        for item in items:
+            if not isinstance(item, Item):
+                raise TypeError(f"Pool.score takes winnow.reward.Item objects, found {type(item).__name__}")
         if not items:
             return []
         with self._lock:
