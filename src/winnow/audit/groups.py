@@ -21,11 +21,13 @@ class Group:
 
     Attributes:
         prompt_id: the prompt.
+        step: the step, 0 in a pilot.
         rewards, judged, lengths: one number per rollout.
         digests: one hash per completion, equal where the texts are.
     """
 
     prompt_id: str
+    step: int = 0
     rewards: list[float] = field(default_factory=list)
     judged: list[float] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
@@ -64,7 +66,7 @@ class Grouper:
         if group is None:
             if len(self._open) >= MOST_OPEN:
                 yield self._open.pop(next(iter(self._open)))
-            group = self._open[entry.prompt_id] = Group(entry.prompt_id)
+            group = self._open[entry.prompt_id] = Group(entry.prompt_id, entry.step)
         group.add(entry, digest)
 
     def rest(self) -> Iterator[Group]:

@@ -20,12 +20,14 @@ class Signal:
     def __init__(self) -> None:
         self.kinds = dict.fromkeys(("mixed", "all_pass", "all_fail", "other_tie", "too_few"), 0)
         self.inverted = self.compared = 0
+        self.trained = False
         self._prompts: dict[str, tuple[int, float, float]] = {}
 
     def group(self, group: Group) -> None:
         """Take a group in."""
         rewards, judged, _ = group.scorable()
         self.kinds[_kind(judged)] += 1
+        self.trained |= group.step > 0
         if len(rewards):
             seen, low, high = self._prompts.get(group.prompt_id, (0, np.inf, -np.inf))
             found = (seen + len(rewards), min(low, float(rewards.min())), max(high, float(rewards.max())))
@@ -61,7 +63,9 @@ class Signal:
                 "signal",
                 f"{facts['no_signal']:.0%} of {facts['groups']:,} groups had no signal; {kinds[worst]:,} of them: "
                 f"{worst.replace('_', ' ')}",
-                "measure the prompts with winnow pilot and drop what teaches nothing",
+                "measure the prompts with winnow pilot and drop what teaches nothing"
+                if self.trained
+                else "drop the prompts that teach nothing: winnow pilot --keep writes the others to a file",
             )
         if self.compared and self.inverted / self.compared >= INVERTED:
             yield Finding(
