@@ -480,3 +480,13 @@ def test_kl_to_a_reference_runs_and_is_logged(settings):
 def test_dr_grpo_takes_the_longest_completion_as_its_constant(settings):
     summary = train(settings(recipe="dr-grpo"))
     assert summary["steps"] == 4
+
+
+def test_a_run_that_failed_before_its_first_line_does_not_block_its_folder(settings):
+    class Broken(FirstCharacter):
+        def score(self, items):
+            raise RewardError("not yet")
+
+    with pytest.raises(RewardError):
+        train(settings(), task=make_task(reward=Broken()))
+    assert train(settings())["steps"] == 4

@@ -74,7 +74,9 @@ def new_folder(config: TrainConfig) -> Iterator[Path]:
         raise ConfigError(f"out={config.out} is the current folder: a run needs a folder of its own, name one")
     path = _free_name(config) if config.out is None else Path(config.out)
     with locked(path):
-        if (path / "metrics.jsonl").exists():
+        lines = path / "metrics.jsonl"
+        # A run that failed before its first line left nothing to lose.
+        if lines.exists() and lines.stat().st_size:
             raise ConfigError(f"out={path} already holds a run: resume it, or choose another folder")
         yield path
 
