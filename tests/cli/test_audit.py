@@ -66,6 +66,29 @@ def test_garbage_is_bad_input_with_its_line(winnow, log):
     assert told.code == 2 and "line 26" in told.err and told.out == ""
 
 
+def test_data_is_no_log(winnow, tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps({"prompt": f"{i} + 1 =", "answer": i + 1}) + "\n" for i in range(30)))
+    told = winnow("audit", path)
+    assert told.code == 2 and told.out == "" and len(told.err.splitlines()) == 1
+    assert "looks like data" in told.err and "prompt, answer" in told.err and "winnow check" in told.err
+
+
+def test_what_was_not_logged_is_said_so(winnow, tmp_path):
+    path = write(tmp_path / "rollouts.jsonl", [line(f"train:{i % 2}", float(i % 3), outcome=None) for i in range(8)])
+    told = winnow("audit", path)
+    assert "no outcome logged" in told.out and "none cut at the limit" in told.out
+    assert "nothing measured" not in told.out
+
+
+@pytest.mark.parametrize(("step", "advice"), [(0, "winnow pilot --keep"), (3, "measure the prompts with winnow pilot")])
+def test_a_pilot_is_not_sent_to_a_pilot(winnow, tmp_path, step, advice):
+    path = write(tmp_path / "rollouts.jsonl", [line(f"train:{i % 4}", float(i % 2), step=step) for i in range(16)])
+    facts = json.loads(winnow("audit", path, "--json").out)
+    [found] = [finding for finding in facts["findings"] if finding["check"] == "signal"]
+    assert advice in found["do"]
+
+
 def test_a_line_cut_short_is_told(winnow, log):
     path = log / "rollouts.jsonl"
     path.write_bytes(path.read_bytes()[:-9])

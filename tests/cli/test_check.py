@@ -120,7 +120,7 @@ class TestBadInputs:
             pytest.importorskip("math_verify")
         lines = [*rows(20), {"prompt": "p", "answer": "see figure"}]
         told = check(lines, *judge, "--json")
-        [problem] = json.loads(told.out)["problems"]
+        problem = json.loads(told.out)["problems"][0]
         assert told.code == 2 and problem["kind"] == "unreadable"
         assert problem["rows"][0]["line"] == 21 and "see figure" in problem["rows"][0]["what"]
         dropped = json.loads(check(lines, *judge, "--json", "--drop-bad-rows").out)
@@ -334,11 +334,80 @@ def test_a_reward_that_hangs_does_not_hang_the_check(check, tmp_path):
     )
 
 
-def test_a_reward_that_raises_is_a_problem(check, tmp_path):
+def test_a_reward_that_raises_is_a_problem(winnow, tmp_path):
     (tmp_path / "broken.py").write_text("def score(completion):\n    raise KeyError('level')\n")
-    told = check(rows(3), "--reward", f"{tmp_path}/broken.py:score", "--set", "reward_workers=0", "--json")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows(3))))
+    told = winnow("check", tmp_path / "a.jsonl", "--prompts", 1, "--reward", f"{tmp_path}/broken.py:score", "--set",
+                  "reward_workers=0", "--json")  # fmt: skip
     [problem] = json.loads(told.out)["problems"]
-    assert told.code == 2 and problem["kind"] == "reward" and "KeyError" in problem["rows"][0]["what"]
+    [row] = problem["rows"]
+    assert told.code == 2 and problem["kind"] == "raises" and row["what"].endswith("KeyError: 'level'")
+    assert "Traceback" not in row["what"] and "raise KeyError('level')" in row["trace"]
+
+
+def test_the_traceback_of_a_reward_stands_below_the_table(winnow, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "broken.py").write_text("def score(completion):\n    raise KeyError('level')\n")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows(20))))
+    told = winnow("check", tmp_path / "a.jsonl", "--prompts", 1, "--reward", f"{tmp_path}/broken.py:score", "--set",
+                  "reward_workers=0")  # fmt: skip
+    table, _, below = told.out.partition("Traceback (most recent call last):\n")
+    assert "stops the run: reward raises" in flat(table)
+    assert f'  File "{tmp_path}/broken.py", line 2, in score\n' in below
+    assert "score raised when it judged golds as answers" in flat(below) and "no golds" not in told.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="isolation is that of Linux")
+class TestCode:
+    """Data whose programs are judged by tests has tests, and no golds."""
+
+    def test_rows_without_tests(self, check):
+        lines = [{"prompt": f"write f{i}", "tests": [f"assert f({i}) == 1"]} for i in range(3)]
+        told = check([*lines, {"prompt": "p", "tests": None}, {"prompt": "q", "tests": 5}], "--reward", "code")
+        out = flat(told.out)
+        assert told.code == 2 and "tests cannot be used (2)" in told.err
+        for words in (
+            "correct the tests",
+            "there are no tests in column 'tests'",
+            "prompt from prompt, tests from tests",
+        ):
+            assert words in out
+        assert "gold" not in out and "no column" not in out
+
+    def test_isolation_is_told_where_programs_run(self, check):
+        line = {"prompt": "write f", "answer": "def f(x): return 1", "tests": ["assert f(1) == 1"]}
+        assert "namespace" in check([line], "--reward", "code+exact").out
+        assert "namespace" not in check([line]).out
+
+
+STRICT = "no prompt says where the answer goes"
+
+
+@pytest.mark.parametrize(
+    ("judge", "arguments", "warned"),
+    [
+        ("math", [], True),
+        ("math+think", [], True),
+        ("exact", [], False),
+        ("math", ["--set", r"task_options.template={prompt} Put the final answer in \boxed{}."], False),
+        ("math", ["--set", 'task_options.reward_options={extract="lenient"}'], False),
+        ("math", ["--set", "task_options.system=End with Final Answer: and the number."], False),
+    ],
+)
+def test_strict_extraction_wants_prompts_that_ask_for_marks(check, judge, arguments, warned):
+    pytest.importorskip("math_verify")
+    told = check(rows(3), "--reward", judge, *arguments, "--set", "reward_workers=0")
+    assert told.code == 0, told.err
+    assert (f"warning: {STRICT}" in flat(told.out)) == warned
+    # What the warning advises is what the cases above set.
+    assert not warned or r"--set 'task_options.template={prompt} Put the final answer in \boxed{}.'" in flat(told.out)
+    assert not warned or """--set 'task_options.reward_options={extract="lenient"}'""" in flat(told.out)
+
+
+def test_what_stops_a_run_comes_before_warnings(check):
+    told = check([*rows(2), *rows(1), {"prompt": "p", "answer": None}])
+    out = flat(told.out)
+    assert out.index("stops the run: gold is no answer") < out.index("warning: row occurs again")
 
 
 def test_lengths_are_counted_in_ranges_that_double():

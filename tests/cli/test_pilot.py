@@ -43,6 +43,20 @@ def test_the_built_in_task_from_end_to_end(winnow, tmp_path, monkeypatch):
     assert seen["signal"]["kinds"]["mixed"] == saved["groups"]["mixed"]
 
 
+def test_steps_that_hold_no_prompt_are_left_out_at_both_ends():
+    from winnow.cli.pilot_text import _without_empty_ends
+
+    rates = {"none": 4, "0.0 to 0.1": 0, "0.1 to 0.2": 2, "0.2 to 0.3": 0, "0.3 to 0.4": 1, "0.4 to 0.5": 0, "all": 0}
+    assert [label for label, _ in _without_empty_ends(rates)] == [
+        "none",
+        "0.1 to 0.2",
+        "0.2 to 0.3",
+        "0.3 to 0.4",
+        "all",
+    ]
+    assert _without_empty_ends({"none": 1, "0.0 to 1.0": 0, "all": 2}) == [("none", 1), ("all", 2)]
+
+
 def test_kept_rows_are_those_of_the_file(winnow, data, tmp_path):
     told = winnow(*TINY, "--task", data, "--model", "built-in", "--keep", tmp_path / "kept.jsonl", "--json",
                   "--out", tmp_path / "pilot", "--min-signal", 0.3)  # fmt: skip

@@ -125,3 +125,8 @@ def test_the_written_file_reads_back_and_names_its_sources(tmp_path):
 def test_without_a_limit_the_run_has_the_default_number_of_steps():
     assert TrainConfig().limits == {"steps": 150}
     assert TrainConfig(rollouts=500).limits == {"rollouts": 500}
+
+
+def test_an_option_inside_an_option_is_set_by_its_path():
+    config, _ = load_config(None, {"task_options.reward_options.extract": "lenient", "task_options.reward_options.n": 1})
+    assert config.task_options == {"reward_options": {"extract": "lenient", "n": 1}}

@@ -143,8 +143,8 @@ def _refuse_data(path: Path) -> None:
         return
     if isinstance(record, dict) and record.keys().isdisjoint(FIELDS):
         raise DataError(
-            f"{path} looks like data and not like a log of rollouts: it has {', '.join(map(str, record)) or 'nothing'}, "
-            f"and none of {', '.join(FIELDS)}; winnow check is for data"
+            f"{path} looks like data and not like a log of rollouts: it has {', '.join(record) or 'nothing'}, and none "
+            f"of {', '.join(FIELDS)}; winnow check is for data"
         )
 
 

@@ -101,7 +101,7 @@ def _no_task(spec: str) -> str:
         f"built-in tasks: {built_in}; or the path of a data file (jsonl, json, csv, tsv, parquet, arrow) or folder"
     )
     path = Path(spec)
-    if "\0" not in spec and _exists(spec):
+    if spec.strip() and "\0" not in spec and _exists(spec):
         return (
             f"task {spec!r} is a pipe, a device or a broken link, and no file; copy what it holds into one ({allowed})"
         )

@@ -11,7 +11,7 @@ from winnow.rollout import Prompt
 
 _ASKED = re.compile(r"boxed|fbox|<answer>|final answer|####", re.IGNORECASE)
 _TEMPLATE = r"--set 'task_options.template={prompt} Put the final answer in \boxed{}.'"
-_LENIENT = "--set task_options.reward_options.extract=lenient"
+_LENIENT = """--set 'task_options.reward_options={extract="lenient"}'"""
 
 
 def unmarked(judge: Reward, prompts: Sequence[Prompt]) -> str:

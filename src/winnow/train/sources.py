@@ -93,7 +93,12 @@ def _flatten(data: Mapping[str, Any]) -> dict[str, Any]:
 def _put(values: dict[str, Any], provenance: Provenance, name: str, value: Any, source: Source, where: str) -> None:
     table, _, key = name.partition(".")
     if key and table in _TABLES:
-        values.setdefault(table, {})[key] = _literal(value) if isinstance(value, str) and source == "flag" else value
+        into = values.setdefault(table, {})
+        *outer, last = key.split(".")
+        for part in outer:
+            # A table inside a table, as in task_options.reward_options.extract.
+            into[part] = into = dict(into.get(part, {})) if isinstance(into.get(part, {}), Mapping) else {}
+        into[last] = _literal(value) if isinstance(value, str) and source == "flag" else value
         provenance[name] = source
         provenance[table] = source
     elif name in _TABLES and isinstance(value, Mapping):
