@@ -82,7 +82,7 @@ def say(payload):
 
 def flood():
     while True:
-        say(json.dumps([["memory", -1, 0.0, None]] * 1000).encode())
+        say(json.dumps([["ready", -1, 0.0, None]] * 1000).encode())
 
 
 def orphan_and_kill_the_nursery():

@@ -243,6 +243,12 @@ def test_a_pool_can_be_used_after_close_and_pickled():
         ({"on_timeout": "zeros"}, "unknown value of on_timeout 'zeros', did you mean 'zero'"),
         ({"start": "forks"}, "unknown value of start 'forks', did you mean 'fork'"),
         ({"max_error_rate": 2}, "max_error_rate must be between 0 and 1"),
+        ({"workers": True}, "workers must be a whole number of at least 1, got True"),
+        ({"timeout": "5"}, "timeout must be a positive number of seconds, less than .*, got '5'"),
+        ({"timeout": None}, "timeout must be .*, got None"),
+        ({"timeout": True}, "timeout must be .*, got True"),
+        ({"max_error_rate": "a"}, "max_error_rate must be between 0 and 1, got 'a'"),
+        ({"memory_mb": 10**15}, "memory_mb must be at most 1099511627776, got 1000000000000000"),
     ],
 )
 def test_settings_out_of_range(settings, message):

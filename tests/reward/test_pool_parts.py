@@ -46,11 +46,18 @@ def test_items_given_back_come_first_and_in_order():
     assert list(queue.waiting) == [1, 3, 4, 5, 6, 7, 8, 9]
 
 
+def test_items_that_must_be_alone_get_no_company():
+    queue = Queue(6, paced(1e-6))
+    assert queue.take(0, 1, 4, {2, 3}) == [0, 1]
+    assert queue.take(1, 1, 4, {2, 3}) == []
+    assert [queue.take(0, 1, 4, {2, 3}) for _ in range(3)] == [[2], [3], [4, 5]]
+
+
 def test_a_verdict_that_took_too_long_counts_as_late_however_late_it_is_read():
     received = []
     items = [Item(Prompt("a", "q"), "x")] * 2
     shift = Shift(items, (), 1.0, Pace(), lambda *what: received.append(what[:2]))
-    hand = SimpleNamespace(held={0: 0, 1: 1})
+    hand = SimpleNamespace(answered=[0, 1].__getitem__)
     for number, seconds in enumerate((0.9, 1.1)):
         shift._answer(hand, Said("verdict", number, seconds), {})
     assert received == [(0, "verdict"), (1, "timeout")]
@@ -93,8 +100,8 @@ def test_nonsense_is_an_error_of_two_kinds_only(payload):
 
 
 def test_words_and_work_survive_the_way():
-    word = Said("verdict", 3, 0.1 + 0.2, {"score": -0.0, "reason": "\ud800"})
-    assert said(b"[" + word.encode() + b"]") == [word]
+    word = Said("verdict", 3, 0.1 + 0.2, {"score": -0.0, "outcome": None, "reason": "\ud800", "events": []})
+    assert said(b"[" + word.encode() + b"]", 4) == [word]
     prompts = [Prompt("a", "text", None, {"x": [1]}), Prompt("b", [{"role": "user", "content": "q"}], "7")]
     items = [Item(prompts[i % 2], str(i), f"0/{i}") for i in range(5)]
     work = Work.decode(Work(9, items, ("x",), True).encode())

@@ -52,6 +52,10 @@ class Comparison:
         """Note the answer."""
         self._told = True
 
+    def occupies(self, hand: Hand) -> bool:
+        """Whether a worker is at the question and not at an item."""
+        return self.asked and not self._told and self._hand is hand
+
     def is_open(self, hands: Mapping[int, Hand]) -> bool:
         """Whether an answer is on its way, from a worker that still lives."""
         return self.asked and not self._told and self._hand is not None and self._hand.identity in hands

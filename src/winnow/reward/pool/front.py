@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
 from winnow import errors
 from winnow.reward.base import ChecksColumns, ChecksGolds, Counts, Item, Reward
 from winnow.reward.guard import Policy, logger
+from winnow.reward.pool import settings
 from winnow.reward.pool.holder import Holder
 from winnow.reward.pool.launch import Lost
 from winnow.reward.pool.ledger import Ledger
@@ -22,8 +22,6 @@ from winnow.reward.pool.schedule import Pace
 from winnow.reward.pool.sending import as_reward, is_reward, packed
 from winnow.reward.pool.shift import Shift
 from winnow.rollout import Verdict
-
-Start = Literal["auto", "fork", "spawn"]
 
 # How often the process that makes workers may be lost in one batch.
 LOSSES = 3
@@ -83,14 +81,10 @@ class Pool:
         on_timeout: Policy | None = None,
         memory_mb: int = 2048,
         max_output: int = 65536,
-        start: Start = "auto",
+        start: settings.Start = "auto",
         max_error_rate: float = 0.5,
     ):
-        for name, value in {"workers": workers, "memory_mb": memory_mb, "max_output": max_output}.items():
-            if not (isinstance(value, int) and value >= 1):
-                raise errors.ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
-        if not 0 < timeout < threading.TIMEOUT_MAX:
-            raise errors.ConfigError(f"timeout must be a positive number of seconds, got {timeout!r}")
+        settings.check(timeout, max_error_rate, workers=workers, memory_mb=memory_mb, max_output=max_output)
         bounds: dict[str, Any] = {"memory_mb": memory_mb, "max_output": max_output, "max_error_rate": max_error_rate}
         self._again = functools.partial(Pool, function, workers, timeout, on_timeout=on_timeout, start=start, **bounds)
         self.reward = as_reward(function, max_error_rate)
@@ -100,7 +94,7 @@ class Pool:
         self._ledger = Ledger(
             self.reward.name, self.on_timeout, timeout, memory_mb, max_output, max_error_rate, not is_reward(function)
         )
-        self._setup = self._plan(_start(start), memory_mb, max_output)
+        self._setup = self._plan(settings.start_of(start), memory_mb, max_output)
         self._pace = Pace()
         self._compared = False
         self._columns: dict[str, None] = {}
@@ -235,11 +229,3 @@ class Pool:
                 f"this Pool belongs to process {self._process}, and this is its fork {os.getpid()}: make a Pool in "
                 "each process"
             )
-
-
-def _start(start: str) -> str:
-    if start not in get_args(Start):
-        raise errors.unknown("value of start", start, get_args(Start))
-    if start == "fork" and not hasattr(os, "fork"):
-        raise errors.ConfigError("start='fork' needs a system that can fork; use start='spawn' or 'auto'")
-    return "spawn" if start == "auto" and sys.platform != "linux" else start

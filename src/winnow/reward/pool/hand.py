@@ -13,6 +13,8 @@ from winnow.reward.pool.protocol import Inbox, Said, Work, framed, said
 
 # Small enough not to be mapped and unmapped for every read.
 READ = 1 << 16
+# A worker that writes faster than we read must not keep us from the others.
+READS = 64
 
 
 class Current(NamedTuple):
@@ -54,7 +56,7 @@ class Hand:
         self._inbox = Inbox(largest)
         self._outbox = bytearray()
         self._next = 0
-        self._born = time.monotonic()
+        self._born = self._moved = time.monotonic()
         stream.setblocking(False)
 
     @property
@@ -73,6 +75,23 @@ class Hand:
         """Seconds since it was launched."""
         return time.monotonic() - self._born
 
+    @property
+    def given(self) -> int:
+        """How many items it has been given in its life."""
+        return self._next
+
+    @property
+    def waited(self) -> float:
+        """For how many seconds it has not answered although it holds items, by our own watch."""
+        return time.monotonic() - self._moved if self.held else 0.0
+
+    def answered(self, number: int) -> int | None:
+        """Note an answer; returns the index of the item, None if it was taken back or answered before."""
+        index = self.held.pop(number, None)
+        if index is not None:
+            self._moved = time.monotonic()
+        return index
+
     def unbegun(self) -> list[int]:
         """The numbers of the items it holds and has not begun."""
         latest = self.clock.latest()
@@ -81,6 +100,8 @@ class Hand:
     def give(self, items: Sequence[tuple[int, Item]], columns: Sequence[str], compare: bool) -> range:
         """Send items, as pairs of index and item; returns their numbers and raises what pickling them raises."""
         payload = Work(self._next, [item for _, item in items], columns, compare).encode()
+        if not self.held:
+            self._moved = time.monotonic()
         # Noted before it is sent: an interrupt in between must not leave an answer that nobody expects.
         numbers = range(self._next, self._next + len(items))
         self.held.update(zip(numbers, (index for index, _ in items), strict=True))
@@ -117,7 +138,7 @@ class Hand:
     def read(self) -> tuple[list[Said], bool]:
         """Read what has arrived; the second value tells whether the connection has ended or makes no sense."""
         words: list[Said] = []
-        while True:
+        for _ in range(READS):
             try:
                 data = self.stream.recv(READ)
             except BlockingIOError:
@@ -128,9 +149,10 @@ class Hand:
                 return words, True
             try:
                 for frame in self._inbox.feed(data):
-                    words += said(frame)
+                    words += said(frame, self._next)
             except (ValueError, TypeError):
                 self.garbled = True
                 return words, True
             if len(data) < READ:
-                return words, False
+                break
+        return words, False

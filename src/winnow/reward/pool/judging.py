@@ -13,6 +13,9 @@ from winnow.reward.base import Item, Reward
 from winnow.reward.pool import limits
 from winnow.rollout import Verdict
 
+# The longest message of an error, in characters.
+MESSAGE = 500
+
 
 class Judge:
     """Calls the reward and puts what came of it in words that JSON can carry.
@@ -37,7 +40,7 @@ class Judge:
             limits.lift_memory()
             return "memory", {}
         except errors.WinnowError as error:
-            return "raised", {"type": type(error).__name__, "message": self._cut(str(error))}
+            return "raised", {"type": _known(error), "message": brief(str(error))}
         except BaseException as error:
             trace = "".join(traceback.format_exception(error)).rstrip()
             return "failed", {"what": self._cut(f"{type(error).__name__}: {error}"), "trace": self._cut(trace)}
@@ -89,9 +92,21 @@ class Judge:
         return f"{text[: self.max_output]}... (cut at max_output = {self.max_output})"
 
 
+def brief(text: str, limit: int = MESSAGE) -> str:
+    """Leave out the middle of a message if it is longer than people read, 200 characters at least."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 200]}... ({len(text) - limit + 50} characters left out) ...{text[-150:]}"
+
+
 def verdict_of(content: Mapping[str, Any]) -> Verdict:
     """The verdict that `Judge.judge` described."""
     return Verdict(content["score"], content["outcome"], content["reason"], content.get("parts", {}))
+
+
+def _known(error: errors.WinnowError) -> str:
+    """The name of the error's class, or, for a class of the user's own, of the one it refines."""
+    return next(str(kind.__name__) for kind in type(error).__mro__ if getattr(errors, kind.__name__, None) is kind)
 
 
 def _number(value: Any) -> float | None:

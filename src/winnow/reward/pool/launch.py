@@ -14,7 +14,9 @@ from typing import IO, Protocol
 from winnow import errors
 from winnow.reward.pool.boot import command, environment
 from winnow.reward.pool.clock import Clock
+from winnow.reward.pool.judging import brief
 from winnow.reward.pool.limits import KILL
+from winnow.reward.pool.marking import kill_marked, new_mark
 from winnow.reward.pool.protocol import MESSAGE, Setup, framed, read_frame, said
 
 # Loading a reward may mean importing a large library over a network.
@@ -60,11 +62,12 @@ class NurseryLauncher:
 
     def __init__(self, setup: Setup):
         self.control, theirs = socket.socketpair()
+        self._mark = new_mark()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
         with theirs:
             self._process = subprocess.Popen(
                 command("nursery", "main", theirs.fileno()),
-                env=environment(),
+                env={**environment(), self._mark: "1"},
                 cwd=setup.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -117,7 +120,9 @@ class NurseryLauncher:
     def close(self) -> None:
         """End the nursery and everything that came from it; returns when they are gone."""
         self.control.close()
-        self._end()
+        if self._end() != 0:
+            # It was killed, and could not see to what it had adopted.
+            kill_marked(self._mark, CLOSING_S)
         self._errors.close()
 
     def _end(self) -> int:
@@ -137,22 +142,21 @@ class NurseryLauncher:
         self.control.settimeout(LOADING_S)
         try:
             self.control.sendall(framed(setup.encode()))
-            frame = read_frame(self.control)
+            words = said(read_frame(self.control) or b"[]")
         except TimeoutError as error:
             raise errors.RewardError(
                 f"loading the reward in a worker process took more than {LOADING_S:g} s and was stopped"
             ) from error
-        except ConnectionError:
-            frame = None
-        if frame is None:
+        except (ConnectionError, ValueError, TypeError):
+            words = []
+        if not words:
             raise errors.RewardError(
                 f"loading the reward in a worker process ended it with exit code {self._end()}{self._last()}"
             )
-        [word] = said(frame)
-        content = word.content or {}
-        if word.kind == "broken":
+        content = words[0].content or {}
+        if words[0].kind == "broken":
             raise broken(content["message"])
-        return str(content["start"])
+        return str(content.get("start"))
 
     def _last(self) -> str:
         size = self._errors.seek(0, os.SEEK_END)
@@ -241,4 +245,4 @@ def launcher(setup: Setup) -> Launcher:
 
 def broken(message: str) -> errors.RewardError:
     """The error for a reward that a worker cannot load."""
-    return errors.RewardError(f"the reward cannot be loaded in a worker process: {message}")
+    return errors.RewardError(f"the reward cannot be loaded in a worker process: {brief(message, 4000)}")

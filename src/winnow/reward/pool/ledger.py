@@ -9,7 +9,8 @@ from typing import Any, get_args
 from winnow import errors
 from winnow.reward.base import Item
 from winnow.reward.guard import Event, Guard, Policy, place
-from winnow.reward.pool.judging import verdict_of
+from winnow.reward.pool.checking import errors_class
+from winnow.reward.pool.judging import brief, verdict_of
 from winnow.rollout import Verdict
 
 # What happened to an item -> the counter.
@@ -73,7 +74,7 @@ class Ledger:
         if kind == "verdict":
             return verdict_of(content)
         if kind == "raised":
-            raise getattr(errors, content["type"])(content["message"])
+            raise (errors_class(content["type"]) or errors.RewardError)(brief(content["message"]))
         if kind == "failed":
             return Verdict(None, reason=f"{self.name} raised {content['what']}")
         reason = self._hints[kind].format_map(content)

@@ -107,8 +107,7 @@ class Nursery:
             os.close(self._wake)
             os.close(self._waker)
             assert self._reward is not None
-            shared = Clock(clock)
-            shared.release()
+            shared = Clock.join(clock)
             Worker(socket.socket(fileno=stream), shared, self._reward, self._setup).run()
             status = 0
         finally:
@@ -179,6 +178,8 @@ def forkable() -> bool:
 def main(control: int) -> None:
     """Entry point, with the descriptor of the connection to the parent."""
     stream = socket.socket(fileno=control)
+    # The parent learns of our end from the end of the connection, so no program started from here may have a copy.
+    stream.set_inheritable(False)
     frame = read_frame(stream)
     if frame is None:
         return

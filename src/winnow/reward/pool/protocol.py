@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winnow.reward.base import Item
+from winnow.reward.pool.checking import records
 from winnow.rollout import Prompt
 
 LENGTH = struct.Struct("<I")
@@ -92,7 +93,7 @@ class Said:
     Attributes:
         kind: ``ready``; ``broken`` (the reward cannot be loaded); ``unfit`` (it breaks its contract on a pair of
             items, or items cannot be read); ``compared`` (what there is to say about a pair); or, about an item,
-            ``verdict``, ``skipped`` (it was taken back), ``memory``, ``output limit``, ``raised`` (an error of
+            ``verdict``, ``memory``, ``output limit``, ``raised`` (an error of
             winnow's) or ``failed`` (any other exception).
         number: the item's number in this worker.
         seconds: how long the item took, wall clock.
@@ -109,12 +110,12 @@ class Said:
         return json.dumps((self.kind, self.number, self.seconds, self.content), separators=(",", ":")).encode()
 
 
-def said(payload: bytes) -> list[Said]:
-    """Read a frame of a worker; `ValueError` or `TypeError` if it makes no sense."""
-    words = [Said(*record) for record in json.loads(payload)]
+def said(payload: bytes, given: int = 0) -> list[Said]:
+    """Read a frame of a worker that was given so many items; `ValueError` or `TypeError` if it makes no sense."""
+    words = [Said(*record) for record in records(payload)]
     for word in words:
-        if (type(word.kind), type(word.number), type(word.seconds)) != (str, int, float):
-            raise ValueError(f"a word of {word.kind!r}, {word.number!r}, {word.seconds!r}")
+        if word.number >= given:
+            raise ValueError(f"a word about item {word.number}, of {given} that were given")
     return words
 
 

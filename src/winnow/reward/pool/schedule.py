@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 # Enough work in hand to hide the way to the parent and back, little enough that nothing waits long behind it.
 AHEAD_S = 0.05
@@ -45,15 +45,20 @@ class Queue:
         self.waiting = deque(range(count))
         self._pace = pace
 
-    def take(self, held: int, workers: int, least: int = 1) -> list[int]:
+    def take(self, held: int, workers: int, least: int = 1, alone: Collection[int] = ()) -> list[int]:
         """Take the next items for one of ``workers`` that still holds ``held``; none while that is enough for it.
 
-        It should hold ``least`` items or more.
+        It should hold ``least`` items or more. Those in ``alone`` go to a worker that holds and gets nothing else.
         """
+        if self.waiting and self.waiting[0] in alone:
+            return [] if held else [self.waiting.popleft()]
         enough = max(least, self._enough(workers))
         if held > enough // 2:
             return []
-        return [self.waiting.popleft() for _ in range(min(enough - held, len(self.waiting)))]
+        taken: list[int] = []
+        while self.waiting and len(taken) < enough - held and self.waiting[0] not in alone:
+            taken.append(self.waiting.popleft())
+        return taken
 
     def give_back(self, indices: Iterable[int]) -> None:
         """Put items in front again, in their order."""

@@ -9,17 +9,17 @@ from typing import Any
 from winnow import errors
 from winnow.reward.base import Item
 from winnow.reward.guard import logger, place
+from winnow.reward.pool.blame import Blame
 from winnow.reward.pool.comparison import Comparison
 from winnow.reward.pool.crew import Crew, News
 from winnow.reward.pool.hand import Hand
+from winnow.reward.pool.judging import brief
 from winnow.reward.pool.launch import LOADING_S, broken
 from winnow.reward.pool.protocol import Said
 from winnow.reward.pool.schedule import Pace, Queue
 
-# An item is tried again if its worker ended right after it, or with the nursery: it may be innocent.
-STRIKES = 2
-# Deaths in a row without a verdict in between and without an item to blame.
-FRUITLESS = 3
+# What an answer may take on top of the item, on a machine that is busy.
+SLACK_S = 5.0
 
 Receive = Callable[[int, str, Mapping[str, Any]], None]
 """Takes the index of an item, what happened (the kind of a `Said`, or ``timeout`` or ``crash``), and the content."""
@@ -56,8 +56,9 @@ class Shift:
         self.comparison = Comparison(compare)
         self._queue = Queue(len(items), pace)
         self._open = len(items)
-        self._strikes: dict[int, int] = {}
-        self._fruitless = 0
+        self._blame = Blame(self._finish)
+        # An item that was taken back too late, or the comparison of a pair, may run before the item we wait for.
+        self._silence = 2 * timeout + SLACK_S
 
     def run(self, crew: Crew) -> None:
         """Score what is left of the batch.
@@ -84,7 +85,8 @@ class Shift:
         for hand in crew.hands.values():
             latest = hand.clock.latest()
             if latest in hand.held:
-                self._suspect(hand, latest, "the process that makes workers was killed")
+                why = "the process that makes workers was killed"
+                self._blame.suspect(hand, latest, "crash", {"detail": why})
             self._requeue(hand)
 
     def _spread(self, hands: Sequence[Hand]) -> None:
@@ -97,11 +99,12 @@ class Shift:
                 self._queue.give_back(hand.take_back())
 
     def _hand_out(self, hands: Sequence[Hand], workers: int) -> None:
+        alone = self._blame.alone
         for hand in hands:
-            if hand.lent and hand.held:
+            if (hand.lent and hand.held) or (alone and not alone.isdisjoint(hand.held.values())):
                 continue
             hand.lent = False
-            indices = self._queue.take(len(hand.held), workers, self.comparison.least())
+            indices = self._queue.take(len(hand.held), workers, self.comparison.least(), alone)
             if indices:
                 self._give(hand, indices)
 
@@ -121,6 +124,7 @@ class Shift:
         for hand in hands:
             current = hand.current
             patience = min(patience, self._timeout - (current.seconds if current else 0.0))
+            patience = min(patience, self._silence - hand.waited)
             if idle and hand.unbegun():
                 patience = min(patience, self._pace.slow)
         return max(patience, 0.0)
@@ -128,8 +132,12 @@ class Shift:
     def _hear(self, news: News, crew: Crew) -> None:
         for word in news.words:
             self._listen(news.hand, word, crew)
+            if word.kind == "memory":
+                # Its last word, if it is honest.
+                break
         if news.death:
-            self._take_from(news.hand, news.death)
+            self._blame.died(news.hand, news.death)
+            self._requeue(news.hand)
 
     def _listen(self, hand: Hand, word: Said, crew: Crew) -> None:
         content = word.content or {}
@@ -138,29 +146,29 @@ class Shift:
         elif word.kind == "broken":
             raise broken(content["message"])
         elif word.kind == "unfit":
-            raise errors.RewardError(content["message"])
+            raise errors.RewardError(brief(content["message"]))
         elif word.kind == "compared":
             self.comparison.told()
             if content["message"]:
-                logger.warning("%s", content["message"])
+                logger.warning("%s", brief(content["message"]))
         else:
-            self._answer(hand, word, content)
-        if word.kind == "memory":
-            self._dismiss(hand, crew)
+            answered = self._answer(hand, word, content)
+            if word.kind == "memory":
+                if not answered:
+                    self._blame.ended(hand, "memory", "it ran out of memory")
+                self._dismiss(hand, crew)
 
-    def _answer(self, hand: Hand, word: Said, content: Mapping[str, Any]) -> None:
-        index = hand.held.pop(word.number, None)
+    def _answer(self, hand: Hand, word: Said, content: Mapping[str, Any]) -> bool:
+        index = hand.answered(word.number)
         if index is None:
             # It was taken back too late, and another worker answers for it.
-            return
-        self._fruitless = 0
+            return False
+        self._blame.judged()
         if word.kind == "verdict":
             self.comparison.judged(hand, word.number)
-        if word.kind == "skipped":
-            self._queue.give_back([index])
-            return
         self._pace.observe(word.seconds)
         self._finish(index, "timeout" if word.seconds > self._timeout else word.kind, content)
+        return True
 
     def _finish(self, index: int, kind: str, content: Mapping[str, Any]) -> None:
         self._open -= 1
@@ -171,57 +179,26 @@ class Shift:
             if self._is_late(hand):
                 # What it finished before stands, and it may have gone on while the two words of the clock were read.
                 self._hear(News(hand, [] if hand.mute else hand.read()[0]), crew)
-                if self._is_late(hand):
-                    index = hand.held.pop(hand.clock.latest(), None)
+                if hand.identity in crew.hands and self._is_late(hand):
+                    if not self.comparison.occupies(hand):
+                        self._blame.ended(hand, "timeout", "it gave no answer in time")
                     self._dismiss(hand, crew)
-                    if index is not None:
-                        self._finish(index, "timeout", {})
             elif not hand.ready and hand.age > LOADING_S:
                 self._dismiss(hand, crew)
-                self._count_fruitless(f"loading the reward took more than {LOADING_S:g} s")
+                self._blame.never_ready(LOADING_S)
 
     def _is_late(self, hand: Hand) -> bool:
         current = hand.current
-        return current is not None and current.seconds > self._timeout
+        return hand.waited > self._silence or (current is not None and current.seconds > self._timeout)
 
     def _dismiss(self, hand: Hand, crew: Crew) -> None:
         if hand.identity in crew.hands:
             crew.dismiss(hand)
-            self._requeue(hand)
-
-    def _take_from(self, hand: Hand, why: str) -> None:
-        """Find out which item a worker died on, if any, and queue the others again."""
-        latest = hand.clock.latest()
-        if hand.ready and not hand.held:
-            return
-        if hand.garbled and latest not in hand.held:
-            # What writes nonsense into the connection may have written into the clock as well.
-            latest = next(iter(hand.held), latest)
-        if latest not in hand.held:
-            self._count_fruitless(why)
-        elif hand.current is not None:
-            self._finish(hand.held.pop(latest), "crash", {"detail": why})
-        else:
-            self._suspect(hand, latest, f"{why}, right after this item")
         self._requeue(hand)
-
-    def _suspect(self, hand: Hand, number: int, why: str) -> None:
-        index = hand.held[number]
-        self._strikes[index] = self._strikes.get(index, 0) + 1
-        if self._strikes[index] >= STRIKES:
-            self._finish(hand.held.pop(number), "crash", {"detail": why})
 
     def _requeue(self, hand: Hand) -> None:
         self._queue.give_back(hand.held.values())
         hand.held.clear()
-
-    def _count_fruitless(self, why: str) -> None:
-        self._fruitless += 1
-        if self._fruitless >= FRUITLESS:
-            raise errors.RewardError(
-                f"workers cannot judge: {self._fruitless} of them ended in a row without a verdict, the last one "
-                f'because {why}. Try the reward outside of a pool, give workers more memory_mb, or choose start="spawn"'
-            )
 
 
 def _unsendable(items: Sequence[Item], error: Exception) -> errors.RewardError:

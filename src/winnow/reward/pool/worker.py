@@ -71,7 +71,6 @@ class Worker:
         judged: list[tuple[Item, Verdict]] = []
         for number, item in enumerate(work.items, work.first):
             if self._clock.skips(number):
-                self._say(Said("skipped", number))
                 continue
             verdict = self._score(number, item)
             if work.compare and verdict is not None and len(judged) < PAIR:
@@ -174,9 +173,7 @@ def main(stream: int, clock: int) -> None:
         os.setsid()
     limits.die_with_parent()
     limits.adopt_orphans()
-    shared = Clock(clock)
-    shared.release()
-    serve(socket.socket(fileno=stream), shared)
+    serve(socket.socket(fileno=stream), Clock.join(clock))
 
 
 def main_without_nursery(clock: str) -> None:
@@ -184,11 +181,10 @@ def main_without_nursery(clock: str) -> None:
     if sys.platform == "win32":
         size = int.from_bytes(sys.stdin.buffer.read(4), "little")
         stream = socket.fromshare(sys.stdin.buffer.read(size))
-        shared = Clock(clock)
+        shared = Clock.join(clock)
     else:
         descriptor, _, file = clock.partition(",")
-        stream, shared = socket.socket(fileno=int(descriptor)), Clock(int(file))
-        shared.release()
+        stream, shared = socket.socket(fileno=int(descriptor)), Clock.join(int(file))
         os.setsid()
     threading.Thread(target=_follow_parent, args=(os.dup(0),), daemon=True).start()
     serve(stream, shared)
