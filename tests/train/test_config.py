@@ -128,5 +128,6 @@ def test_without_a_limit_the_run_has_the_default_number_of_steps():
 
 
 def test_an_option_inside_an_option_is_set_by_its_path():
-    config, _ = load_config(None, {"task_options.reward_options.extract": "lenient", "task_options.reward_options.n": 1})
+    options = "task_options.reward_options"
+    config, _ = load_config(None, {f"{options}.extract": "lenient", f"{options}.n": 1})
     assert config.task_options == {"reward_options": {"extract": "lenient", "n": 1}}
