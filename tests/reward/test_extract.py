@@ -38,6 +38,15 @@ def test_last_number(completion, answer):
         (r"\boxed{}", None),
         (r"\boxed{\left\{ 1 \right.}", r"\left\{ 1 \right."),
         ("boxed{3}", None),
+        (r"\boxed5", "5"),
+        (r"\boxed 5.", "5"),
+        (r"\boxed{4} or \boxed -2.5, no", "-2.5"),
+        (r"\boxed A", "A"),
+        (r"a \boxed answer", None),
+        (r"\boxed{4 \boxed{5}}", r"4 \boxed{5}"),
+        (r"\boxed{4 \boxed 5}", r"4 \boxed 5"),
+        (r"\boxed{\boxed{4} 5}", r"\boxed{4} 5"),
+        (r"\boxed{1 {2}} and \boxed{3 {4}}", "3 {4}"),
     ],
 )
 def test_boxed_takes_the_last_box_by_counting_braces(completion, answer):

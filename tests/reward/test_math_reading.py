@@ -11,8 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from winnow.reward.math.exact import TooLarge, Undefined, exact
+from winnow.reward.math.identity import same_value
 from winnow.reward.math.inequalities import region
-from winnow.reward.math.numeric import evaluate, same_value
+from winnow.reward.math.numeric import evaluate
 from winnow.reward.math.parts import brackets, commas, joined
 from winnow.reward.math.regions import EVERYTHING, Interval, bound, complement, intersection, union
 from winnow.reward.math.syntax import parse

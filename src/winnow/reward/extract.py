@@ -14,7 +14,8 @@ Extractor = Callable[[str], str | None]
 
 # A sign belongs to the number unless an operand stands before it ("7-5" ends in 5, "= -5" in -5).
 _NUMBER = re.compile(rf"(?<!\w)(?:(?<![\w)])[-−+])?{DECIMAL}(?:/{DECIMAL})?", re.ASCII)
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:(\{)|(-?\d[\d,.]*(?<![,.])|[A-Za-z](?![A-Za-z])))")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 # Bounded runs: an unbounded one would make a completion full of spaces cost the square of its length.
 _FINAL = re.compile(r"final answer[\s*#]{0,8}(?:[:=]|is\b|\n)", re.IGNORECASE)
@@ -38,26 +39,27 @@ def last_number(completion: str) -> str | None:
 
 
 def boxed(completion: str) -> str | None:
-    r"""The content of the last ``\boxed{...}``, by counting braces.
+    r"""The content of the last ``\boxed{...}``, by counting braces; linear in the completion.
 
     The model may correct itself, so the last box wins. A last box that never closes (cut at the token
-    limit) is no answer, even if an earlier one closed.
+    limit) is no answer, even if an earlier one closed. A box inside another is part of the outer one's content.
+    Without braces a box holds the number or letter behind it: ``\boxed 5``.
     """
-    openings = list(_BOX.finditer(completion))
-    if not openings:
+    boxes = list(_BOX.finditer(completion))
+    if not boxes:
         return None
-    start = openings[-1].end()
-    depth, position = 1, start
-    while position < len(completion):
-        character = completion[position]
-        if character == "\\":
-            position += 2
-            continue
-        depth += (character == "{") - (character == "}")
-        if depth == 0:
-            return completion[start:position].strip() or None
-        position += 1
-    return None
+    starts = {match.end() for match in boxes if match[1]}
+    last = boxes[-1].end()
+    found = boxes[-1].span(2) if boxes[-1][2] else (0, 0)
+    opened: list[int] = []
+    for brace in _BRACE.finditer(completion):
+        if brace[0] == "{":
+            opened.append(brace.end())
+        elif brace[0] == "}" and opened:
+            start = opened.pop()
+            if start in starts and start <= last <= brace.start():
+                found = start, brace.start()
+    return completion[slice(*found)].strip() or None
 
 
 def marker(completion: str) -> str | None:
@@ -74,7 +76,8 @@ def strict_answer(completion: str) -> str | None:
 
     That is the last ``\boxed{...}`` (None if it never closes or is empty), else the last ``<answer>`` tag, else what
     follows the last ``Final Answer:`` or ``####`` on its line. A number mentioned in passing is no answer, and nor is
-    anything in a ``<think>`` block: only what follows the last ``</think>`` counts, up to a ``<think>`` that never closes.
+    anything in a ``<think>`` block: only what follows the last ``</think>`` counts, up to a ``<think>`` that never
+    closes.
     """
     completion = _spoken(completion)
     if _BOX.search(completion):

@@ -18,7 +18,7 @@ from winnow import errors
 from winnow.reward.base import Item, binary
 from winnow.reward.extract import lenient_answer, strict_answer
 from winnow.reward.math import golds
-from winnow.reward.math.clean import clean
+from winnow.reward.math.clean import clean, styled
 from winnow.reward.math.judge import equal
 from winnow.reward.rationals import decimal
 from winnow.rollout import Verdict
@@ -68,6 +68,8 @@ def verify(gold: str | int | float, completion: str, extract: Extract = "strict"
         answer, note = lenient_answer(completion)
     if answer is None:
         return binary(False, reason="no answer found")
+    if len(answer) <= _LONGEST and styled(answer) and not styled(str(gold)):
+        return binary(False, reason="parts of the answer are coloured or hidden")
     return binary(_right(text, answer), reason=note)
 
 

@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 from winnow.reward.extract import boxed
+from winnow.reward.math.units import changes_value
+from winnow.reward.math.vocabulary import NUMBER_WORDS
 
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ"
 _SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
@@ -18,7 +20,7 @@ _SIGNS = """
 ρ rho  σ sigma  τ tau  υ upsilon  φ phi  χ chi  ψ psi  ω omega  π pi
 Γ Gamma  Δ Delta  Θ Theta  Λ Lambda  Ξ Xi  Π Pi  Σ Sigma  Φ Phi  Ψ Psi  Ω Omega
 × times  ✕ times  ⨯ times  · cdot  ∙ cdot  ⋅ cdot  • cdot  ÷ div  ± pm  ∓ mp  ∞ infty  √ sqrt
-≤ le  ≥ ge  ⩽ le  ⩾ ge  ≠ ne  ≈ approx  ∈ in  ∪ cup  ∩ cap  ∅ emptyset  … ldots
+≤ le  ≥ ge  ⩽ le  ⩾ ge  ≠ ne  ≈ approx  ≡ equiv  ∈ in  ∪ cup  ∩ cap  ∅ emptyset  … ldots
 """
 _SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _UNICODE = str.maketrans(
@@ -32,6 +34,16 @@ _UNICODE = str.maketrans(
     }
 )
 
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}[.,;]*", re.DOTALL)
+_STYLE = re.compile(
+    r"\\(?:(?:text|page|f)?color(?:box)?|[hv]?phantom|[rlc]lap|math[rlc]lap|smash|hspace|kern|cancel|sout)(?![A-Za-z])"
+)
+_WHOLLY_COLORED = re.compile(
+    r"\\(?:text)?color\s*\{[^{}]*\}\s*\{(.*)\}|\\color\s*\{[^{}]*\}\s*([^{\s].*)|\{(.*)\}", re.DOTALL
+)
+# Taking off one after the other costs the square of the text.
+_MOST_STYLES = 5
+_APOSTROPHES = re.compile(r"(?<=\d)['’](?=\d{3}(?!\d))")
 _QUOTED = re.compile(r"^(\"|'|``)([^\"'`]*)(?:\"|''?)$")
 # Nothing to clean but white space.
 _PLAIN = re.compile(r"[\w\s!\"#%&'()*+,\-./:;<=>?@\[\]^`|}]*", re.ASCII)
@@ -44,8 +56,8 @@ _TEXT = re.compile(
 _FORMULA_IN_TEXT = re.compile(r"\\text\s*(?=\{[^{}]*\\[A-Za-z])|\\underline(?=\s*\{)|\\(?:text)?color\s*\{[^{}]*\}")
 _DECORATION = re.compile(
     r"\\(?:tiny|small|normalsize|large|Large|LARGE|huge|Huge|bf|rm|it|checkmark|blacksquare|therefore|qed)(?![A-Za-z])"
-    r"|(?<=[\w})]) ?\\text\s*\{\s*\([^{}]*\)\s*\}$"
 )
+_BRACKETS_BEHIND = re.compile(r"(?<=[\w})]) ?\\text\s*\{\s*\(([^{}]*)\)\s*\}$")
 # What says which integers a letter stands for: k \in \mathbb{Z}.
 _WHICH_INTEGERS = re.compile(
     r"(?:,|\\text\s*\{[^{}]*\}|\()\ ?"
@@ -61,6 +73,7 @@ _NOTHING = re.compile(
 )
 _SPACE = re.compile(r"(?<!\\)\\[,;: \n]|~|\\(?:quad|qquad|thinspace|enspace|space|phantom\{[^{}]*\})(?![A-Za-z])|\s+")
 _SYNONYMS = {
+    "sfrac": "frac", "nicefrac": "frac",
     "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "tbinom": "binom", "dbinom": "binom",
     "leq": "le", "geq": "ge", "leqslant": "le", "geqslant": "ge", "neq": "ne", "varnothing": "emptyset",
     "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
@@ -78,7 +91,7 @@ def clean(text: str) -> str:
     Delimiters, boxes, sizes and spacing go, ``\mathrm`` and its kin become ``\text``, synonyms and Unicode become
     plain LaTeX. The result is meant for the readers of this package, not for print.
     """
-    text = _QUOTED.sub(r"\2", _bare(text))
+    text = _APOSTROPHES.sub(",", _QUOTED.sub(r"\2", _bare(text)))
     if _PLAIN.fullmatch(text):
         text = " ".join(text.split())
         return text if text.endswith("...") else text.removesuffix(".").rstrip()
@@ -91,9 +104,10 @@ def clean(text: str) -> str:
     text = _COMMAND.sub(_synonym, text)
     text = _TEXT.sub(lambda match: "\\text{" if "{" in match[0] else "", text).strip()
     text = _FORMULA_IN_TEXT.sub("", text)
-    text = _WHICH_INTEGERS.sub("", _DECORATION.sub("", text).strip())
+    text = _BRACKETS_BEHIND.sub(_without_remark, _DECORATION.sub("", text).strip())
+    text = _WHICH_INTEGERS.sub("", text.strip())
     text = _without_end(text)
-    text = _NO_TEXT.sub("", text)
+    text = _NO_TEXT.sub(" ", text).strip()
     whole = _WHOLLY_TEXT.fullmatch(text)
     text = _without_end(whole[1].strip()) if whole is not None else text
     return _DOLLAR.sub("", text).strip() if len(_DOLLAR.findall(text)) > 1 else text
@@ -107,10 +121,32 @@ def squeezed(text: str) -> str:
     return re.sub(r"\{(\w)\}", r"\1", text)
 
 
+def styled(text: str) -> bool:
+    """Tell whether parts of an answer are coloured, hidden or moved: what is read need not be what is meant."""
+    text = _bare(text) if "\\" in text else ""
+    for _ in range(_MOST_STYLES):
+        if not _STYLE.search(text):
+            return False
+        match = _WHOLLY_COLORED.fullmatch(text)
+        inner = next((group for group in match.groups() if group is not None), None) if match else None
+        if inner is None or boxed(f"\\boxed{{{inner}}}") != (inner.strip() or None):
+            return True
+        text = inner.strip()
+    return True
+
+
+def _without_remark(match: re.Match[str]) -> str:
+    # "14 (fourteen)" says the number once more.
+    words = [word for word in re.findall(r"[A-Za-z]+", match[1]) if word.casefold() not in NUMBER_WORDS]
+    other = re.search(r"\d", match[1]) or len(match[1].strip()) == 1
+    return match[0] if other or any(map(changes_value, words)) else ""
+
+
 def _bare(text: str) -> str:
     text = text.strip()
     while "\\" in text or "$" in text:
-        inner = boxed(text) if text.startswith(("\\boxed", "\\fbox")) else None
+        box = _BOXED.fullmatch(text)
+        inner = box[1].strip() if box and boxed(text) == box[1].strip() else None
         if inner is None:
             delimited = _DELIMITED.fullmatch(text)
             inner = next((group for group in delimited.groups() if group is not None), None) if delimited else None

@@ -18,18 +18,21 @@ def same_values(gold: Value, answer: Value) -> bool:
 
     - Numbers are compared exactly: 0.333 is not 1/3, and 1.414 is not the square root of 2. Only where the gold is
       a decimal of three digits or more is an irrational answer right that rounds to it (``\sqrt{2}`` for 1.414).
-    - 35% is 35 as well as 0.35, since a gold may be written either way; two percentages have to be equal.
+    - 35% is 35 as well as 0.35, since a gold may be written either way; two percentages have to be equal. Only a gold
+      of 1 or more may have lost its sign: 0.5% is not 0.5.
+    - Digits in a base are equal to the same digits in the same base.
     - A unit may be left out on either side; two units of measure have to agree after conversion, and a word that
       is no measure (5 dogs) does not matter.
     - Numbers too large to evaluate are compared by form.
     """
-    if not _same_measure(gold.unit, answer.unit):
+    if gold.base != answer.base or not _same_measure(gold.unit, answer.unit):
         return False
     if gold.percent != answer.percent:
         percent, plain = (gold, answer) if gold.percent else (answer, gold)
         if plain.unit is not None and not plain.unit.counts:
             return False
-        return _equal(percent, plain, Fraction(1)) or _equal(percent, plain, Fraction(1, 100))
+        signless = gold.fraction is None or abs(gold.fraction) >= 1
+        return _equal(percent, plain, Fraction(1, 100)) or (signless and _equal(percent, plain, Fraction(1)))
     if gold.unit is None or answer.unit is None or not (gold.unit.dimensions and answer.unit.dimensions):
         return _equal(gold, answer, Fraction(1)) or rounds_from(gold, answer)
     return _equal(gold, answer, gold.unit.size / answer.unit.size)
@@ -52,7 +55,7 @@ def _equal(left: Value, right: Value, factor: Fraction) -> bool:
     if left.fraction is not None and right.fraction is not None and left.unit == right.unit:
         return False
     scaled = left.tree if factor == 1 else Node("*", (number(factor), left.tree))
-    from winnow.reward.math.numeric import same_value
+    from winnow.reward.math.identity import same_value
 
     try:
         return same_value(scaled, right.tree)

@@ -53,6 +53,7 @@ def _problem(gold: str, text: str) -> str:
 def _foreign(text: str, problem: str) -> str:
     from winnow.reward.math import library
 
-    if library.expression(text) is not None and library.equal(text, text):
+    found = library.expression(text)
+    if found is not None and found == found:
         return ""
     return f"cannot be read as mathematics: {problem}"

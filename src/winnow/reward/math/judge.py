@@ -10,6 +10,7 @@ from winnow.reward.math.readings import (
     Approximation,
     Assignment,
     Choice,
+    Clock,
     Equation,
     Group,
     Inequality,
@@ -21,7 +22,8 @@ from winnow.reward.math.regions import Region
 from winnow.reward.math.sets import as_region
 from winnow.reward.math.tree import Node, Unreadable, difference, over
 from winnow.reward.math.value import Value, value
-from winnow.reward.math.words import choice, letters
+from winnow.reward.math.words import choice, letters, one_choice
+from winnow.reward.math.written import combinations
 from winnow.reward.rationals import LONGEST
 
 # Matching unordered members takes their product of comparisons.
@@ -41,14 +43,16 @@ def equal(gold: str, answer: str) -> bool:
     if isinstance(wanted, Choice) and not wanted.rest:
         # A lower-case letter answers a question with choices, and is a variable elsewhere.
         given = choice(answer) or (choice(answer.upper()) if len(answer) == 1 else None)
-        return given is not None and given[0] == wanted.letter
+        return given is not None and given[0] == wanted.letter and one_choice(given[1])
     if wanted is None:
         # What only math-verify reads as a gold, only it can judge.
         from winnow.reward.math import library
 
         return library.equal(gold, answer)
     got = _try(answer)
-    return (got is not None and same(wanted, got)) or _with_letter_unit(wanted, answer)
+    if got is not None and same(wanted, got):
+        return True
+    return _with_letter_unit(wanted, answer) or (isinstance(wanted, Value) and _as_binomial(wanted, answer))
 
 
 def _try(text: str) -> Reading | None:
@@ -69,6 +73,12 @@ def _with_letter_unit(gold: Reading, answer: str) -> bool:
     return found.unit is not None and found.unit.dimensions == gold.unit.dimensions and same_values(gold, found)
 
 
+def _as_binomial(gold: Value, answer: str) -> bool:
+    """Whether ``C(10,3)`` is right for a number; elsewhere it is a point named C."""
+    found = _try(combinations(answer))
+    return found is not None and same(gold, found)
+
+
 def same(gold: Reading, answer: Reading) -> bool:
     """Tell whether two readings are the same answer."""
     if isinstance(gold, Approximation):
@@ -87,15 +97,21 @@ def same(gold: Reading, answer: Reading) -> bool:
         return _same_groups(gold, answer)
     if isinstance(gold, Matrix) and isinstance(answer, Matrix):
         return _same_matrices(gold, answer)
-    if isinstance(gold, Ratio) and isinstance(answer, Value):
-        return _is_quotient(gold, answer)
+    if isinstance(gold, Ratio):
+        return _same_ratios(gold, answer)
     if isinstance(gold, Choice):
         return _same_choices(gold, answer)
     return gold == answer
 
 
+def _same_ratios(gold: Ratio, answer: Reading) -> bool:
+    if isinstance(answer, Value):
+        return _is_quotient(gold, answer)
+    return gold == (Ratio(answer.terms) if isinstance(answer, Clock) and not answer.half else answer)
+
+
 def _is_quotient(gold: Ratio, answer: Value) -> bool:
-    """Whether the ratio 3:4 was written as the fraction 3/4; an integer says nothing of a ratio."""
+    # An integer says nothing of a ratio; the fraction 3/4 may be 3:4.
     fraction = answer.fraction
     if len(gold.terms) != 2 or fraction is None or fraction.denominator == 1 or not gold.terms[1]:
         return False
@@ -104,9 +120,15 @@ def _is_quotient(gold: Ratio, answer: Value) -> bool:
 
 def _same_choices(gold: Choice, answer: Reading) -> bool:
     if isinstance(answer, Choice):
-        return gold.letter == answer.letter
+        return gold.letter == answer.letter and (not answer.rest or _same_rests(gold.rest, answer.rest))
     rest = _try(gold.rest)
     return rest is not None and same(rest, answer)
+
+
+def _same_rests(gold: str, answer: str) -> bool:
+    wanted, got = _try(gold), _try(answer)
+    same_text = squeezed(gold) == squeezed(answer)
+    return same_text or (wanted is not None and got is not None and same(wanted, got))
 
 
 def _same_equations(gold: Reading, answer: Reading) -> bool:
@@ -120,7 +142,7 @@ def _same_equations(gold: Reading, answer: Reading) -> bool:
     left, right = _as_equation(gold), _as_equation(answer)
     if left is None or right is None:
         return False
-    from winnow.reward.math.numeric import constant_ratio
+    from winnow.reward.math.identity import constant_ratio
 
     return constant_ratio(left, right) is not None
 
@@ -151,7 +173,7 @@ def _same_regions(gold: Reading, answer: Reading) -> bool:
 
 
 def _same_inequalities(gold: Inequality, answer: Inequality) -> bool:
-    from winnow.reward.math.numeric import constant_ratio
+    from winnow.reward.math.identity import constant_ratio
 
     if gold.strict != answer.strict:
         return False
@@ -169,7 +191,12 @@ def _same_groups(gold: Reading, answer: Reading) -> bool:
             and len(group.members) == 1
             and same(group.members[0], single)
         )
+    if gold.ordered != answer.ordered and (gold.either or answer.either):
+        return False
     left, right = _without_names(gold, answer)
+    nameless = (*left, *right) == (*gold.members, *answer.members)
+    if nameless and len(left) == 2 and {gold.brackets, answer.brackets} == {"", "[]"}:
+        return False
     if gold.brackets != answer.brackets and gold.ordered and answer.ordered:
         return False
     if "{}" in (gold.brackets, answer.brackets):

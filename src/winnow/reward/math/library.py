@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from winnow import errors
+from winnow.reward.math.parts import depths
 
 try:
     import sympy
@@ -20,10 +21,12 @@ except ImportError as error:
 # Numbers of more bits are not evaluated: 9^(9^(9^9)) would never end.
 _MOST_BITS = 2**15
 _LONGEST = 300
+# Its grammar takes time exponential in the nesting of brackets.
+_DEEPEST = 5
 
 # Parsing these evaluates them at once, however large they are.
 _EAGER = re.compile(r"\\(?:binom|choose|gcd|lcm|det|max|min)|[PC]_|\d{5,}\s*!")
-# What restates a question is no answer to it, unless the gold is written so.
+# What restates a question is no answer to it.
 _UNFINISHED = re.compile(r"\\(?:int|iint|oint|sum|prod|lim|frac\s*\{\s*d\s*\}\s*\{\s*d)(?![A-Za-z])")
 
 _NORMALIZATION = NormalizationConfig(basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="none")
@@ -44,7 +47,7 @@ logging.getLogger("math_verify.grader").addFilter(_NoTimeoutNote())
 @functools.lru_cache(maxsize=4096)
 def expression(text: str) -> Any:
     """Read LaTeX as an unevaluated sympy object, or None if it cannot be read."""
-    if len(text) > _LONGEST or _EAGER.search(text) or not text.strip():
+    if len(text) > _LONGEST or _EAGER.search(text) or not text.strip() or max(depths(text)) > _DEEPEST:
         return None
     from latex2sympy2_extended.math_normalization import normalize_latex
 
@@ -62,8 +65,11 @@ def expression(text: str) -> Any:
 
 
 def equal(gold: str, answer: str) -> bool:
-    """Tell whether math-verify holds two texts for equal, in both orders; numbers too large never are."""
-    if _UNFINISHED.search(answer) and not _UNFINISHED.search(gold):
+    """Tell whether math-verify holds two texts for equal, in both orders.
+
+    Numbers too large never are, and no answer that still has to be worked out is: an integral, a sum, a limit.
+    """
+    if _UNFINISHED.search(answer):
         return False
     left, right = expression(gold), expression(answer)
     if left is None or right is None:

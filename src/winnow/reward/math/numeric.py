@@ -1,17 +1,13 @@
-"""Expressions evaluated to hundreds of digits: constants once, and expressions in variables at sample points.
+"""Expressions evaluated to hundreds of digits, at a point where they hold variables.
 
-Two numbers are equal if they agree in fifty digits more than their largest and smallest intermediate results span.
-Two expressions in variables are equal if they agree at every sample point where both are real: the identity test
-of Schwartz and Zippel, with long decimals in place of a finite field. Inequality found this way is certain;
-equality would otherwise need a coincidence of fifty digits at several points.
+Every value comes with a bound on its error, fifty digits below what the intermediate results span.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,21 +23,18 @@ except ImportError as error:
 
 # Bits before or after the point; beyond, an expression is compared as it is written.
 _MOST_MAGNITUDE = 2**16
+# At a sample point; there are others.
+_MOST_MAGNITUDE_THERE = 2**13
 _SPARE_DIGITS = 100
 _BITS_PER_DIGIT = 3.3219281
-
-_POINTS = 12
-_ENOUGH = 2
-
-# Letters that stand for whole numbers by custom: (-1)^n is cos(n pi).
-_WHOLE = frozenset("nkm")
 
 Point = Mapping[str, Fraction]
 
 _threads = threading.local()
 
 
-def _context() -> Any:
+def context_of_thread() -> Any:
+    """The mpmath context of this thread."""
     # The precision is a property of the context, and mpmath's own is shared by all threads.
     if not hasattr(_threads, "context"):
         _threads.context = mpmath.MPContext()
@@ -73,11 +66,27 @@ def evaluate(node: Node, point: Point | None = None, real: bool = False) -> Appr
         TooLarge: if a step takes more than 65536 bits before or after the point.
         Undefined: if there is no value (division by zero, infinity, a step that is not real).
     """
-    context = _context()
+    return _evaluate(node, _digits(node, point, real), point, real)
+
+
+def evaluate_both(
+    left: Node, right: Node, point: Point | None = None, real: bool = False
+) -> tuple[Approximate, Approximate]:
+    """Evaluate two expressions to as many digits as the harder one needs, see `evaluate`."""
+    digits = max(_digits(left, point, real), _digits(right, point, real))
+    return _evaluate(left, digits, point, real), _evaluate(right, digits, point, real)
+
+
+def _digits(node: Node, point: Point | None, real: bool) -> int:
+    context = context_of_thread()
     rough = _Evaluation(context, point or {}, real)
     with context.workdps(30):
         rough.of(node)
-    digits = _SPARE_DIGITS + int((rough.highest - rough.lowest) / _BITS_PER_DIGIT)
+    return _SPARE_DIGITS + int((rough.highest - rough.lowest) / _BITS_PER_DIGIT)
+
+
+def _evaluate(node: Node, digits: int, point: Point | None, real: bool) -> Approximate:
+    context = context_of_thread()
     fine = _Evaluation(context, point or {}, real)
     with context.workdps(digits):
         result = fine.of(node)
@@ -88,67 +97,12 @@ def evaluate(node: Node, point: Point | None = None, real: bool = False) -> Appr
     return Approximate(result, error)
 
 
-def same_value(left: Node, right: Node) -> bool:
-    """Tell whether two expressions are equal: as numbers, or at every sample point of their variables.
-
-    Raises:
-        TooLarge: if they are numbers and one is too large to evaluate.
-        Undefined: if they are numbers and one has no value.
-    """
-    names = sorted(left.symbols() | right.symbols())
-    if not names:
-        return evaluate(left).close(evaluate(right))
-    for real in (True, False):
-        agreed = 0
-        for one, other in _samples(left, right, names, real):
-            if not one.close(other):
-                return False
-            agreed += 1
-        if agreed >= _ENOUGH:
-            return True
-    return False
-
-
-def constant_ratio(left: Node, right: Node) -> Any | None:
-    """The number c other than 0 with left = c * right at every sample point, or None if there is none."""
-    ratio, agreed = None, 0
-    tolerance = _context().mpf(10) ** -25
-    for one, other in _samples(left, right, sorted(left.symbols() | right.symbols()), False):
-        if abs(one.value) <= one.error or abs(other.value) <= other.error:
-            return None
-        quotient = one.value / other.value
-        if ratio is not None and abs(quotient - ratio) > tolerance * abs(ratio):
-            return None
-        ratio = quotient
-        agreed += 1
-    return ratio if agreed >= _ENOUGH else None
-
-
-def _samples(left: Node, right: Node, names: list[str], real: bool) -> Iterator[tuple[Approximate, Approximate]]:
-    real = real and not any(node.name == "i" and node.op == "constant" for n in (left, right) for node in n.walk())
-    for place in range(_POINTS):
-        point = {name: _coordinate(name, place) for name in names}
-        try:
-            pair = evaluate(left, point, real), evaluate(right, point, real)
-        except (Undefined, TooLarge):
-            continue
-        yield pair
-
-
-def _coordinate(name: str, place: int) -> Fraction:
-    """A coordinate, the same every time: small, middling and large, positive at first and then of either sign."""
-    digest = int.from_bytes(hashlib.blake2b(f"{name}/{place}".encode(), digest_size=12).digest(), "big")
-    if name in _WHOLE:
-        return Fraction(1 + place + digest % 3)
-    size = (1, 4, 15)[place % 3] * (Fraction(digest, 2**96) * Fraction(4, 5) + Fraction(1, 10))
-    return -size if place >= _POINTS // 2 and digest & 1 else size
-
-
 class _Evaluation:
     def __init__(self, context: Any, point: Point, real: bool) -> None:
         self.context = context
         self.point = point
         self.real = real
+        self.most = _MOST_MAGNITUDE_THERE if point else _MOST_MAGNITUDE
         self.highest = 1
         self.lowest = -1
 
@@ -164,12 +118,13 @@ class _Evaluation:
         if result != 0:
             size = int(self.context.mag(result))
             self.lowest, self.highest = min(self.lowest, size), max(self.highest, size)
-            if max(self.highest, -self.lowest) > _MOST_MAGNITUDE:
+            if max(self.highest, -self.lowest) > self.most:
                 raise TooLarge("a value")
         return result
 
     def step(self, node: Node) -> Any:
         if node.op == "number":
+            self.lowest = min(self.lowest, -2 * node.value.denominator.bit_length())
             return self.rational(node.value)
         if node.op == "symbol":
             return self.rational(self.point[node.name])
@@ -198,6 +153,9 @@ class _Evaluation:
             case "*":
                 return functools.reduce(lambda a, b: a * b, values)
             case "/":
+                if node.args[1].op == "number":
+                    # A fraction may be as close to a root as one part in the square of its denominator.
+                    self.lowest = min(self.lowest, -2 * abs(int(context.mag(values[1] or 1))))
                 return values[0] / values[1]
             case "^":
                 return self.power(*values)
@@ -222,7 +180,7 @@ class _Evaluation:
         raise Undefined(f"{node.op} is not evaluated")
 
     def power(self, base: Any, exponent: Any) -> Any:
-        if base != 0 and abs(exponent) * (abs(self.context.ln(abs(base))) + 1) > _MOST_MAGNITUDE:
+        if base != 0 and abs(exponent) * (abs(self.context.ln(abs(base))) + 1) > self.most:
             raise TooLarge("a power")
         return base**exponent
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import replace
 
 from winnow.reward.math import statements, written
 from winnow.reward.math.clean import clean
@@ -39,7 +40,7 @@ def read(text: str) -> Reading:
 
 
 def _read(text: str, depth: int) -> Reading:
-    text = text.strip()
+    text = _unwrapped(text.strip())
     if not text or depth > _DEEPEST:
         raise Unreadable("it is nested too deeply" if text else "something is missing")
     if len(text) > LONGEST:
@@ -53,6 +54,14 @@ def _read(text: str, depth: int) -> Reading:
         if found is not None:
             return found
     return value(text)
+
+
+def _unwrapped(text: str) -> str:
+    """A text without brackets around the whole of it, where a pair of brackets stands in another."""
+    found = brackets(text)
+    while found is not None and found[0] == "()" and (inner := brackets(found[1])) is not None:
+        text, found = found[1], inner
+    return text
 
 
 def _matrix(text: str, again: Again) -> Reading | None:
@@ -74,7 +83,8 @@ def _joined(text: str, again: Again) -> Reading | None:
     word, pieces = joined(text)
     if not word or len(pieces) < 2:
         return None
-    return _together([again(piece) for piece in pieces], both=word == "and")
+    found = [again(piece) for piece in pieces]
+    return _together(found, both=True) if word == "and" else _either(found)
 
 
 def _commas(text: str, again: Again) -> Reading | None:
@@ -82,28 +92,56 @@ def _commas(text: str, again: Again) -> Reading | None:
     return _together([again(piece) for piece in pieces], both=False) if len(pieces) > 1 else None
 
 
-def _together(found: list[Reading], both: bool) -> Reading:
-    """Several answers at once: inequalities become one region, anything else a list."""
+def _either(found: list[Reading]) -> Reading:
+    """Answers joined by "or"."""
+    together = _together(found, both=False, comma=False)
+    if isinstance(together, Group):
+        return replace(together, either=True)
+    if isinstance(together, Assignment) and isinstance(together.reading, Group):
+        return replace(together, reading=replace(together.reading, either=True))
+    return together
+
+
+def _together(found: list[Reading], both: bool, comma: bool = True) -> Reading:
+    """Several answers at once: inequalities become one region, anything else a list.
+
+    A comma means "or" between ranges that do not meet and "and" between ranges that overlap; where one range holds
+    the other, it is not known what it means.
+    """
     regions = [reading for reading in found if isinstance(reading, Region)]
     if len(regions) < len(found):
         return _list(found)
     if len({region.name for region in regions}) > 1:
         return Group("", tuple(found))
+    common = functools.reduce(intersection, regions)
     if both:
-        return functools.reduce(intersection, regions)
+        return common
+    if comma and common.intervals:
+        if any(common.same(region) for region in regions):
+            raise Unreadable("one of its inequalities says what another does")
+        return common
     return union((interval for region in regions for interval in region.intervals), regions[0].name)
 
 
 def _list(found: list[Reading]) -> Reading:
     """A bare list; ``x = 1, 2``, ``x = 1, x = 2`` and ``x_1 = 1, x_2 = 2`` are lists of values of x."""
-    members: list[Reading] = []
-    for reading in found:
-        members.extend(reading.members if isinstance(reading, Group) and reading.brackets == "" else [reading])
+    members = _flat(found).members
     names = {_NUMBERED.sub("", member.name) for member in members if isinstance(member, Assignment)}
     if len(names) == 1 and isinstance(members[0], Assignment):
         values = [member.reading if isinstance(member, Assignment) else member for member in members]
-        return Assignment(names.pop(), _list(values))
-    return Group("", tuple(members))
+        written = [member.name for member in members if isinstance(member, Assignment)]
+        # "x = 2, x = 3" are two solutions.
+        either = len(written) > len(set(written))
+        return Assignment(names.pop(), _flat(values, either))
+    return Group("", members)
+
+
+def _flat(found: list[Reading], either: bool = False) -> Group:
+    """A list without lists in it."""
+    members: list[Reading] = []
+    for reading in found:
+        members.extend(reading.members if isinstance(reading, Group) and reading.brackets == "" else [reading])
+    return Group("", tuple(members), either)
 
 
 def _bracketed(text: str, again: Again) -> Reading | None:

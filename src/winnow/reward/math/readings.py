@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from winnow.reward.math.regions import Region
@@ -34,10 +34,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A time of day: minutes since midnight, and ``am``, ``pm`` or nothing."""
+    """A time of day: minutes since midnight, and ``am``, ``pm`` or nothing; it may have been meant as a ratio."""
 
     minutes: int
     half: str = ""
+    terms: tuple[Fraction, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,14 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Several answers: brackets ``()``, ``[]``, ``(]``, ``[)`` keep order; ``{}`` and none do not."""
+    """Several answers: brackets ``()``, ``[]``, ``(]``, ``[)`` keep order; ``{}`` and none do not.
+
+    ``either`` marks members joined by "or": they are solutions, never the entries of one tuple.
+    """
 
     brackets: str
     members: tuple[Reading, ...]
+    either: bool = False
 
     @property
     def ordered(self) -> bool:

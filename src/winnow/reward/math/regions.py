@@ -26,7 +26,7 @@ class Bound:
             return self.infinite == other.infinite
         if self.fraction is not None and other.fraction is not None:
             return self.fraction == other.fraction
-        from winnow.reward.math.numeric import same_value
+        from winnow.reward.math.identity import same_value
 
         return same_value(self.tree, other.tree)
 

@@ -53,7 +53,10 @@ def as_region(reading: Reading) -> Region:
         low, high = reading.members
         if isinstance(low, Value) and isinstance(high, Value):
             low_open, high_open = reading.brackets[0] == "(", reading.brackets[1] == ")"
-            return union([Interval(bound(low.tree), bound(high.tree), low_open, high_open)])
+            ends = bound(low.tree), bound(high.tree)
+            if (ends[0].infinite and not low_open) or (ends[1].infinite and not high_open):
+                raise Unreadable("an infinite end is never closed")
+            return union([Interval(*ends, low_open, high_open)])
     raise Unreadable("it is no set of real numbers")
 
 

@@ -15,6 +15,7 @@ from winnow.reward.math.sets import Again
 from winnow.reward.math.syntax import parse
 from winnow.reward.math.tree import Unreadable
 from winnow.reward.math.value import Value, value
+from winnow.reward.rationals import decimal
 
 _INEQUALITIES = frozenset({"<", ">", "\\le", "\\ge"})
 
@@ -76,6 +77,8 @@ def _chain(sides: list[str], again: Again) -> Reading:
 
 
 def _equation(left: str, right: str, again: Again) -> Reading:
+    if squeezed(left) == squeezed(right):
+        raise Unreadable("it sets an expression equal to itself")
     if relations.is_label(left):
         return _named(left, again(right))
     if relations.is_label(right):
@@ -91,6 +94,8 @@ def _equation(left: str, right: str, again: Again) -> Reading:
 
 
 def _check_equal(sides: list[str]) -> None:
+    if len({squeezed(side) for side in sides}) == 1 or all(decimal(side) is not None for side in sides):
+        raise Unreadable("it sets a number equal to itself")
     values = [value(side) for side in sides]
     if not all(same_values(values[0], other) for other in values[1:]):
         raise Unreadable("its sides are not equal")

@@ -24,6 +24,9 @@ def parse(text: str) -> Node:
     """
     parser = _Parser(tokens(text))
     tree = parser.sum()
+    if parser.peek() == "\\over":
+        parser.take()
+        tree = Node("/", (tree, parser.sum()))
     parser.end()
     if tree.height() > HIGHEST:
         raise Unreadable("it is nested too deeply")
@@ -131,6 +134,8 @@ class _Parser(Atoms):
                 base = Node("factorial", (base,))
             elif text in ("%", "\\%"):
                 self.take()
+                if self.peek() in ("%", "\\%"):
+                    raise Unreadable("a percent sign stands behind another")
                 base = Node("/", (base, number(100)))
             else:
                 return base

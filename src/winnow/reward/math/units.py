@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from winnow.reward.math.vocabulary import (
+    CHANGES_VALUE,
     NO_UNIT,
+    NUMBER_WORDS,
     SHORT_COUNTS,
     UNIT_NOISE,
     UNIT_POWERS,
@@ -94,9 +96,17 @@ def _known(word: str) -> tuple[str, Fraction] | None:
     return None
 
 
+def changes_value(word: str) -> bool:
+    """Tell whether a word behind a number says that the number is another one: ``halves``, ``doubled``, ``or``."""
+    lowered = word.casefold()
+    if lowered.endswith(("fold", "eenth", "eenths", "ieth", "ieths")) or lowered in CHANGES_VALUE or lowered in NO_UNIT:
+        return True
+    return lowered.removesuffix("s") in NUMBER_WORDS or lowered.removesuffix("es") in NUMBER_WORDS
+
+
 def _is_count(word: str, marked: bool) -> bool:
     lowered = word.casefold()
-    if not word.isalpha() or lowered in NO_UNIT or lowered in UNIT_NOISE:
+    if not word.isalpha() or changes_value(word) or lowered in UNIT_NOISE:
         return False
     # Unmarked words of up to three letters are as likely products of variables.
     return (

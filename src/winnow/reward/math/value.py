@@ -46,6 +46,7 @@ class Value:
         percent: whether it was in percent (``fraction`` is the number before the sign).
         unit: the unit behind it.
         places: digits after the point of a plain decimal, -1 for all else.
+        base: the base written below the digits (``fraction`` is the number they would be in base ten); 10 without one.
     """
 
     tree: Node
@@ -53,6 +54,7 @@ class Value:
     percent: bool = False
     unit: Unit | None = None
     places: int = -1
+    base: int = 10
 
 
 def value(text: str, single_letters: bool = False) -> Value:
@@ -70,7 +72,7 @@ def value(text: str, single_letters: bool = False) -> Value:
         return found
     rest, currency = _without_currency(_ORDINAL.sub("", text))
     shorter = _PERCENT.sub("", rest)
-    if shorter != rest:
+    if shorter != rest and not shorter.endswith("%"):
         return replace(_bare_value(shorter), percent=True, unit=currency)
     rest, scale, measured = _split_unit(rest, single_letters)
     found = replace(_bare_value(rest), unit=measured or currency)
@@ -109,12 +111,12 @@ def _temperature(text: str) -> Value | None:
 
 
 def _in_base(text: str) -> Value | None:
-    """``101_2``: its digits, with the base in the place of a unit."""
+    """``101_2``: its digits and the base."""
     match = _BASED.fullmatch(text)
     if match is None:
         return None
     digits = Fraction(match[1])
-    return Value(number(digits), digits, unit=Unit(((f"base {match[2]}", 1),)))
+    return Value(number(digits), digits, base=int(match[2]))
 
 
 def sum_of_quantities(text: str) -> Value | None:

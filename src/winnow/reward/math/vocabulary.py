@@ -50,6 +50,27 @@ NO_UNIT = SCALES.keys() | _words(
     times divided less more than is are was infinity pi undefined percent percentage approximately about only
     """
 )
+# Numbers and fractions; their plurals are fractions too: 5 thirds.
+NUMBER_WORDS = _words(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety half halve quarter third fourth fifth sixth
+    seventh eighth ninth tenth eleventh twelfth twentieth hundredth thousandth millionth billionth dozen hundred
+    thousand lakh crore million billion trillion quadrillion gross score
+    """
+)
+# These change the value of the number before them, or take it back.
+CHANGES_VALUE = NUMBER_WORDS | _words(
+    """
+    double doubles triple triples treble quadruple quintuple doubled tripled quadrupled halves halved quartered
+    twice thrice once fold point myriad percentile factorial negative negatives positive below above beneath
+    reciprocal reciprocals inverse inverses inverted negated squared cubed square cube squareroot root power
+    exponent opposite complement wrong incorrect false invalid no none never nor neither without maybe perhaps
+    possibly otherwise else instead but either except excluding unless fewer greater smaller larger almost nearly
+    roughly least most short mod modulo base remainder plus minus add added subtract subtracted multiplied factor
+    decimal actually rather wait unknown undefined binary octal hexadecimal
+    """
+)
 # These stand between units and mean nothing.
 UNIT_NOISE = _words("of and the a an in each total")
 

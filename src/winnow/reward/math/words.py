@@ -16,6 +16,8 @@ _CHOICE = re.compile(
     re.DOTALL,
 )
 _PARENTHESISED = re.compile(r"\(\s*([A-Ja-j])\s*\)")
+_HEDGE = re.compile(r"\b(?:or|and|not|no|false|wrong|incorrect|wait|none|neither|nor|but|maybe)\b", re.IGNORECASE)
+_LABEL = re.compile(r"(?<!\S)\(?[A-Ja-j][).:](?!\S)|(?<![A-Za-z\\])(?:[B-HJ](?![A-Za-z])|[AI](?=[).:,;]|$))")
 _CORRECT = re.compile(r"(?:is )?(?:the )?(?:correct|right|best|true|final)? ?(?:answer|option|choice)?\.?")
 _PHRASE = re.compile(r"[A-Za-z][A-Za-z'\-]*(?:,? [A-Za-z0-9][A-Za-z0-9'\-]*)*")
 _WORDS = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?![A-Za-z])")
@@ -56,6 +58,11 @@ def choice(text: str) -> tuple[str, str] | None:
         # "A 42" might be a product; "A is correct" is a choice.
         return (letter, "") if _CORRECT.fullmatch(behind) else None
     return letter, "" if _CORRECT.fullmatch(behind) else behind
+
+
+def one_choice(rest: str) -> bool:
+    """Tell whether the text behind a letter leaves it at that: no other letter, no alternative, no denial."""
+    return not (_HEDGE.search(rest) or _LABEL.search(rest))
 
 
 def letters(text: str) -> frozenset[str] | None:

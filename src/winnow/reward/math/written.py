@@ -14,6 +14,13 @@ from winnow.reward.math.words import choice, phrase, plain
 
 _DOTS = re.compile(r"\\ldots|\.\.\.")
 _AS_WRITTEN = re.compile(r"\\equiv|\\pmod(?![A-Za-z])|\\to(?![A-Za-z])")
+_MODULUS = re.compile(
+    r"\s*,? ?\(? ?(?:\\[pb]?mod|\\text ?\{ ?mod(?:ulo)? ?\}|(?<![A-Za-z\\])mod(?![A-Za-z])) ?\{? ?(\w+) ?\}? ?\)?$"
+)
+_COMBINATIONS = re.compile(
+    r"(?:C|\\text\{C\}) ?\( ?(\d+) ?, ?(\d+) ?\)|(?:\{ ?\})? ?[_^] ?\{?(\d+)\}? ?(?:C|\\text\{C\}) ?_ ?\{?(\d+)\}?",
+    re.ASCII,
+)
 _CLOCK = re.compile(r"(\d{1,2}) ?: ?([0-5]\d)(?: ?([ap])\.? ?m\.?)?", re.IGNORECASE)
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?: ?(?::|to) ?\d+(?:\.\d+)?)+")
 _MATRIX = re.compile(
@@ -36,7 +43,9 @@ def as_written(text: str, again: Again) -> Reading | None:
     """Sequences with dots, congruences and limits: as numbers, half of them would be thrown away."""
     if _DOTS.search(text):
         return Written(squeezed(_DOTS.sub("...", text)).strip(","))
-    return Written(squeezed(text)) if _AS_WRITTEN.search(text) else None
+    if _AS_WRITTEN.search(text) is None:
+        return None
+    return Written(squeezed(_MODULUS.sub(r" mod \1", text.replace("\\equiv ", "\\equiv"))))
 
 
 def time_or_ratio(text: str, again: Again) -> Reading | None:
@@ -46,12 +55,26 @@ def time_or_ratio(text: str, again: Again) -> Reading | None:
     text = plain(text)
     clock = _CLOCK.fullmatch(text)
     if clock is not None:
-        return Clock(int(clock[1]) * 60 + int(clock[2]), (clock[3] or "").casefold())
+        return Clock(int(clock[1]) * 60 + int(clock[2]), (clock[3] or "").casefold(), _terms(clock[0]))
     if _RATIO.fullmatch(text) is None:
         return None
+    terms = _terms(text)
+    return Ratio(terms) if terms else None
+
+
+def _terms(text: str) -> tuple[Fraction, ...]:
+    """The shares of a ratio, which add up to one; none if they are all zero, or no numbers."""
+    if _RATIO.fullmatch(text) is None:
+        return ()
     terms = [Fraction(term) for term in re.split(r" ?(?::|to) ?", text)]
     total = sum(terms)
-    return Ratio(tuple(term / total for term in terms)) if total else None
+    return tuple(term / total for term in terms) if total else ()
+
+
+def combinations(text: str) -> str:
+    """``C(10,3)`` and its kin as a binomial coefficient; an empty string for anything else."""
+    match = _COMBINATIONS.fullmatch(text)
+    return f"\\binom{{{match[1] or match[3]}}}{{{match[2] or match[4]}}}" if match else ""
 
 
 def introduced(text: str) -> str | None:
