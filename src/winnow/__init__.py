@@ -18,8 +18,9 @@ from winnow import advantage, allocation, curriculum, gating, selection
 from winnow.batch import TrainBatch
 from winnow.budget import Budget, Ledger
 from winnow.recipe import About, Recipe, recipe, register
+from winnow.requests import Requests
 from winnow.rollout import Prompt, Rollout, Verdict
-from winnow.step import Requests, Step
+from winnow.step import Step
 
 from winnow import presets  # noqa: F401  isort: skip  (registers the recipes)
 

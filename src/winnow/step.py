@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from winnow.budget import Budget
 from winnow.errors import BudgetError, ConfigError
 from winnow.groups import FloatArray, IntArray, as_rewards
 from winnow.observed import Observed
+from winnow.requests import Pending, Requests
 
 if TYPE_CHECKING:
     from winnow.recipe import Recipe
@@ -21,52 +22,6 @@ if TYPE_CHECKING:
 
 Scores = npt.ArrayLike | Sequence[float | None]
 LARGEST = 1e150  # squares of larger rewards overflow
-
-
-class Requests(Sequence[tuple[int, int]]):
-    """What to draw: pairs ``(prompt index, count)``, in the order in which to start them.
-
-    Attributes:
-        prompts: int64 (k,) prompt indices.
-        counts: int64 (k,) rollouts of each, all positive.
-    """
-
-    def __init__(self, prompts: IntArray, counts: IntArray) -> None:
-        self.prompts = prompts
-        self.counts = counts
-
-    @property
-    def total(self) -> int:
-        """Rollouts asked for."""
-        return int(self.counts.sum())
-
-    def __len__(self) -> int:
-        """Return the number of pairs; 0 means: tell results first, or the step is done."""
-        return len(self.prompts)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[int, int]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Requests: ...
-    def __getitem__(self, index: int | slice) -> tuple[int, int] | Requests:
-        """Return one pair, or a slice."""
-        if isinstance(index, slice):
-            return Requests(self.prompts[index], self.counts[index])
-        return int(self.prompts[index]), int(self.counts[index])
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Go through the pairs."""
-        return zip(self.prompts.tolist(), self.counts.tolist(), strict=True)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare with any sequence of pairs."""
-        return isinstance(other, Sequence) and list(self) == [tuple(pair) for pair in other]
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        """Show the pairs."""
-        return repr(list(self))
 
 
 class Step:
@@ -83,7 +38,7 @@ class Step:
         self.seen = Observed(prompts)
         self._rng = np.random.default_rng(seed)
         self._allocator = recipe.allocation.begin(prompts, budget.rollouts, self._rng)
-        self._pending = _Pending(NOTHING)
+        self._pending = Pending(NOTHING)
         self._asked = self._granted = self._told = self._tokens = self._waves = 0
         self._out: IntArray = np.zeros(prompts, np.int64)
         self._chunks: list[tuple[IntArray, FloatArray, FloatArray, IntArray]] = []
@@ -147,7 +102,7 @@ class Step:
             return
         left = None if self.budget.rollouts is None else self.budget.rollouts - self._granted
         grant = self._allocator.next(self.seen, left)
-        self._pending = _Pending(grant)
+        self._pending = Pending(grant)
         self._granted += int(grant.counts.sum())
         np.add.at(self.seen.granted, grant.prompts, grant.counts)
 
@@ -244,29 +199,6 @@ class Step:
         if self._room() > 0:
             return self._allocator.reason
         return f"{left} tokens are left, fewer than one rollout of at most {self.budget.longest} may need"
-
-
-class _Pending:
-    """A grant that is handed out piece by piece."""
-
-    def __init__(self, grant: Grant) -> None:
-        self._grant = grant
-        self._ends = np.cumsum(grant.counts)
-        self._given = 0
-
-    def __bool__(self) -> bool:
-        return len(self._ends) > 0 and self._given < int(self._ends[-1])
-
-    def take(self, room: int) -> Grant:
-        """Return the next ``room`` rollouts, or all that are left."""
-        begin, end = self._given, min(self._given + room, int(self._ends[-1]))
-        first = int(np.searchsorted(self._ends, begin, side="right"))
-        last = int(np.searchsorted(self._ends, end, side="left"))
-        counts = self._grant.counts[first : last + 1].copy()
-        counts[-1] -= int(self._ends[last]) - end
-        counts[0] -= begin - (int(self._ends[first]) - int(self._grant.counts[first]))
-        self._given = end
-        return Grant(self._grant.prompts[first : last + 1], counts)
 
 
 def _whole(values: npt.ArrayLike, name: str) -> IntArray:

@@ -10,7 +10,7 @@ from winnow.errors import DataError
 from winnow.reward import Exact, Item
 from winnow.rollout import Prompt
 from winnow.train.config import TrainConfig
-from winnow.train.prepare import encode
+from winnow.train.encoding import encode
 
 CASES = {
     case["id"]: case

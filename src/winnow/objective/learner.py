@@ -119,7 +119,7 @@ class Learner:
         started = time.perf_counter()
         trainable = [row for row in batch if self._trains(row)]
         if not trainable:
-            return self._nothing(time.perf_counter() - started)
+            return UpdateStats.nothing(self.schedule.at(self.steps), time.perf_counter() - started)
         divisor = self.objective.divisor(totals)
         if not divisor > 0:
             raise ConfigError(f"{len(trainable)} rows can train but {totals} counts nothing to divide by")
@@ -163,26 +163,6 @@ class Learner:
     def _trains(self, row: Row) -> bool:
         live = self.objective.kl_beta > 0 or row.advantage != 0.0
         return live and row.weight != 0.0 and len(row.ids) > 0
-
-    def _nothing(self, seconds: float) -> UpdateStats:
-        return UpdateStats(
-            loss=0.0,
-            grad_norm=0.0,
-            lr=self.schedule.at(self.steps),
-            clip_fraction=0.0,
-            ratio_mean=1.0,
-            ratio_max=1.0,
-            kl=None,
-            kl_clamped=0,
-            kl_outliers=(),
-            drift=0.0,
-            rows=0,
-            tokens=0,
-            skipped=True,
-            nonfinite=False,
-            optimizer_steps=0,
-            seconds=seconds,
-        )
 
     def _shares(self, batch: Sequence[Row], epoch: int) -> Iterator[tuple[list[Row], float]]:
         """Yield the rows of each optimiser step and their share of the divisor; the shares add up to 1."""

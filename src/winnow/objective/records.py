@@ -87,3 +87,25 @@ class UpdateStats:
     nonfinite: bool
     optimizer_steps: int
     seconds: float
+
+    @classmethod
+    def nothing(cls, lr: float, seconds: float) -> UpdateStats:
+        """Return the statistics of an update in which no row could train."""
+        return cls(
+            loss=0.0,
+            grad_norm=0.0,
+            lr=lr,
+            clip_fraction=0.0,
+            ratio_mean=1.0,
+            ratio_max=1.0,
+            kl=None,
+            kl_clamped=0,
+            kl_outliers=(),
+            drift=0.0,
+            rows=0,
+            tokens=0,
+            skipped=True,
+            nonfinite=False,
+            optimizer_steps=0,
+            seconds=seconds,
+        )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from winnow.reward import Item
-from winnow.rollout import Prompt, Rollout, Verdict
-from winnow.train.collect import rollout_id
+from winnow.rollout import Prompt, Rollout
+from winnow.train.collect import record_of, rollout_id
 from winnow.train.seeds import derive
 
 if TYPE_CHECKING:
     from winnow.train import TrainConfig
-    from winnow.train.prepare import Setup, Split
+    from winnow.train.encoding import Split
+    from winnow.train.prepare import Setup
 
 BATCH = 64
 """Rollouts scored in one call at least, where as many are there."""
@@ -31,23 +32,7 @@ class Group:
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of ``rollouts.jsonl``: the fields training writes, and ``answer``, the gold."""
         for rollout in self.rollouts:
-            verdict = rollout.verdict or Verdict(None)
-            yield {
-                "step": 0,
-                "prompt_id": self.prompt.id,
-                "rollout_id": rollout_id("pilot", self.prompt, rollout),
-                "prompt": self.prompt.text,
-                "answer": self.prompt.answer,
-                "text": rollout.text,
-                "ids": rollout.ids,
-                "finish": rollout.finish,
-                "reward": verdict.score,
-                "outcome": verdict.outcome,
-                "parts": dict(verdict.parts) or None,
-                "reason": verdict.reason or None,
-                "selected": False,
-                "fate": "pilot",
-            }
+            yield {**record_of(0, "pilot", self.prompt, rollout), "selected": False, "fate": "pilot"}
 
 
 def order(config: TrainConfig, prompts: int) -> list[int]:

@@ -18,7 +18,8 @@ from winnow.rollout import Prompt
 if TYPE_CHECKING:
     from winnow.task import Task
     from winnow.train import TrainConfig
-    from winnow.train.prepare import Setup, Split
+    from winnow.train.encoding import Split
+    from winnow.train.prepare import Setup
 
 MOST = 1000
 """Prompts of a pilot for which no number is asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,6 +120,25 @@ def _advance(session: Session, barrier: bool, stopped: Callable[[], bool]) -> li
 def rollout_id(label: str, prompt: Prompt, rollout: Rollout) -> str:
     """Return the printable id of a rollout, unique in a run: step, prompt and draw."""
     return f"{label}/{prompt.id}/{rollout.draw}"
+
+
+def record_of(step: int, label: str, prompt: Prompt, rollout: Rollout) -> dict[str, Any]:
+    """Return what ``rollouts.jsonl`` says of a rollout, whoever drew it; what became of it is added by the caller."""
+    verdict = rollout.verdict or Verdict(None)
+    return {
+        "step": step,
+        "prompt_id": prompt.id,
+        "rollout_id": rollout_id(label, prompt, rollout),
+        "prompt": prompt.text,
+        "answer": prompt.answer,
+        "text": rollout.text,
+        "ids": rollout.ids,
+        "finish": rollout.finish,
+        "reward": verdict.score,
+        "outcome": verdict.outcome,
+        "parts": dict(verdict.parts) or None,
+        "reason": verdict.reason or None,
+    }
 
 
 def _score(rollouts: Sequence[Rollout], prompts: Sequence[Prompt], reward: Reward, label: str) -> None:

@@ -14,8 +14,9 @@ from winnow.engine import Sampler
 from winnow.errors import SafetyStop, WinnowError
 from winnow.reward.rescored import Rescored
 from winnow.train.collect import Collected, Interrupted, collect
+from winnow.train.encoding import Split
 from winnow.train.limits import Allowance
-from winnow.train.prepare import Setup, Split
+from winnow.train.prepare import Setup
 from winnow.train.seeds import derive
 
 

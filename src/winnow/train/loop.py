@@ -15,12 +15,13 @@ from winnow.train import metrics, weights
 from winnow.train.collect import Collected
 from winnow.train.config import TrainConfig
 from winnow.train.draw import Draw
+from winnow.train.encoding import Split
 from winnow.train.folder import RunFolder
 from winnow.train.guards import Guards
 from winnow.train.held_out import held_out
 from winnow.train.identity import Identity
 from winnow.train.logs import write_json
-from winnow.train.prepare import Setup, Split, training_sampler
+from winnow.train.prepare import Setup, training_sampler
 from winnow.train.seeds import derive
 from winnow.train.state import Streaks, Totals
 from winnow.train.update import build_learner, dump, rows_of

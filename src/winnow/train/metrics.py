@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.rollout import Prompt, Verdict
-from winnow.train.collect import Collected, judged, rollout_id
+from winnow.train.collect import Collected, judged, record_of, rollout_id
 
 if TYPE_CHECKING:
     from winnow.objective import UpdateStats
@@ -157,20 +157,8 @@ def rollout_records(
     for row, rollout in enumerate(collected.rollouts):
         if trained_only and row not in advantages:
             continue
-        prompt, verdict = prompts[rollout.prompt], rollout.verdict or Verdict(None)
         yield {
-            "step": step,
-            "prompt_id": prompt.id,
-            "rollout_id": rollout_id(str(step), prompt, rollout),
-            "prompt": prompt.text,
-            "answer": prompt.answer,
-            "text": rollout.text,
-            "ids": rollout.ids,
-            "finish": rollout.finish,
-            "reward": verdict.score,
-            "outcome": verdict.outcome,
-            "parts": dict(verdict.parts) or None,
-            "reason": verdict.reason or None,
+            **record_of(step, str(step), prompts[rollout.prompt], rollout),
             "selected": row in advantages,
             "fate": batch.fates[row],
             "advantage": advantages.get(row),

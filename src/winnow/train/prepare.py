@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,34 +10,16 @@ import winnow
 from winnow import task as tasks
 from winnow.errors import ConfigError, DataError
 from winnow.model.lora import LoraSettings, attach
-from winnow.model.prompts import encode_prompt
 from winnow.recipe import Recipe
-from winnow.rollout import Prompt
 from winnow.selection.base import rows_to_keep
 from winnow.task import Task
 from winnow.train.config import TrainConfig, recipe_overrides
+from winnow.train.encoding import Split, check_left, encode, note_dropped, prompt_limit
 from winnow.train.limits import Limits
 from winnow.train.scoring import supervised
 
 if TYPE_CHECKING:
     from winnow.engine import Sampler
-
-_SHOWN_IDS = 5
-
-
-@dataclass(frozen=True)
-class Split:
-    """Prompts and their token ids, in the same order."""
-
-    prompts: Sequence[Prompt]
-    encoded: Sequence[Sequence[int]]
-
-    def __len__(self) -> int:
-        return len(self.prompts)
-
-    def pick(self, rows: Sequence[int]) -> Split:
-        """Return the rows at the given positions."""
-        return Split([self.prompts[row] for row in rows], [self.encoded[row] for row in rows])
 
 
 @dataclass(frozen=True)
@@ -172,11 +153,11 @@ def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any,
     notes = [*task.notes]
     train, dropped = encode(task.train, tokenizer, limit, config)
     if dropped:
-        notes.append(_dropped("training", dropped, limit, why))
-        _check_left(len(train), config.prompts_per_step, notes[-1])
+        notes.append(note_dropped("training", dropped, limit, why))
+        check_left(len(train), config.prompts_per_step, notes[-1])
     test, dropped = encode(task.test[: config.eval_prompts], tokenizer, limit, config)
     if dropped:
-        notes.append(_dropped("held-out", dropped, limit, why))
+        notes.append(note_dropped("held-out", dropped, limit, why))
     if not test.prompts and config.eval_prompts:
         notes.append(f"task {task.name} has no held-out prompts: accuracy will not be measured")
     limits = Limits.of(config, recipe.allocation.n, recipe.pool)
@@ -202,53 +183,3 @@ def _policy(config: TrainConfig, task: Task, policy: tuple[Any, Any] | None) -> 
 
     loaded = load(source, device=config.device, dtype=config.dtype, lora=lora)
     return loaded.model, loaded.tokenizer, str(source)
-
-
-def prompt_limit(config: TrainConfig, model: Any) -> tuple[int, str]:
-    """Return the longest prompt that can be used, and the setting that says so.
-
-    Raises:
-        ConfigError: the model's positions leave no room for a prompt.
-    """
-    positions = getattr(model.config, "max_position_embeddings", None)
-    longest = max(config.max_new_tokens, config.eval_max_new_tokens or 0)
-    if positions is None or positions - longest >= config.max_prompt_tokens:
-        return config.max_prompt_tokens, f"max_prompt_tokens={config.max_prompt_tokens}"
-    if positions <= longest:
-        raise ConfigError(f"max_new_tokens={longest} fills all {positions} positions of the model; lower it")
-    return positions - longest, f"the model's {positions} positions less max_new_tokens={longest}"
-
-
-def encode(prompts: Sequence[Prompt], tokenizer: Any, limit: int, config: TrainConfig) -> tuple[Split, list[str]]:
-    """Encode prompts; those longer than ``limit`` tokens are left out, never cut.
-
-    Returns:
-        The prompts that fit, and the ids of the others.
-    """
-    kept: list[Prompt] = []
-    encoded: list[Sequence[int]] = []
-    dropped: list[str] = []
-    for prompt in prompts:
-        ids = encode_prompt(tokenizer, prompt, system=config.system, template=config.chat_template, chat=config.chat)
-        if len(ids) > limit:
-            dropped.append(prompt.id)
-        else:
-            kept.append(prompt)
-            encoded.append(ids)
-    return Split(kept, encoded), dropped
-
-
-def _check_left(rows: int, prompts_per_step: int, dropped: str) -> None:
-    if rows < prompts_per_step:
-        raise DataError(
-            f"{dropped}. {rows or 'None'} fit, and a step takes prompts_per_step={prompts_per_step}: raise "
-            "max_prompt_tokens as far as the model's positions less max_new_tokens allow, or shorten the prompts"
-        )
-
-
-def _dropped(split: str, ids: Sequence[str], limit: int, why: str) -> str:
-    more = f" and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
-    return (
-        f"{len(ids)} {split} prompts are longer than {limit} tokens ({why}) and were dropped: "
-        f"{', '.join(ids[:_SHOWN_IDS])}{more}"
-    )

@@ -9,8 +9,9 @@ from pathlib import Path
 from winnow.objective import Learner, Row, UpdateStats
 from winnow.train.collect import Collected
 from winnow.train.config import TrainConfig
+from winnow.train.encoding import Split
 from winnow.train.logs import write_json
-from winnow.train.prepare import Setup, Split
+from winnow.train.prepare import Setup
 from winnow.train.seeds import derive
 
 
