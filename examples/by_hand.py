@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 import winnow
-from winnow.curriculum import Uniform
+from winnow.curriculum import Epochs
 from winnow.engine.noise import uniforms
 from winnow.model.load import load
 from winnow.model.prompts import encode_prompt
@@ -168,7 +168,7 @@ def run(settings: Settings) -> list[dict[str, float]]:
     loaded = load(task.policy)
     model, tokenizer = loaded.model.eval(), loaded.tokenizer
     recipe = winnow.recipe(settings.recipe)
-    curriculum = Uniform(len(task.train), derive(settings.seed, "order"))
+    curriculum = Epochs(len(task.train), derive(settings.seed, "order"))
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.lr, betas=settings.betas, weight_decay=0.0)
     records = [{"step": 0, "accuracy": held_out_accuracy(model, tokenizer, task, settings)}]
     for number in range(1, settings.steps + 1):

@@ -15,9 +15,11 @@ from importlib import import_module
 from types import ModuleType
 
 from winnow import advantage, allocation, curriculum, gating, selection
+from winnow.about import About
 from winnow.batch import TrainBatch
 from winnow.budget import Budget, Ledger
-from winnow.recipe import About, Recipe, recipe, register
+from winnow.recipe import Recipe
+from winnow.registry import recipe, register
 from winnow.requests import Requests
 from winnow.rollout import Prompt, Rollout, Verdict
 from winnow.step import Step

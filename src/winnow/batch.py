@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from winnow.advantage import group_weights
 from winnow.budget import Ledger
+from winnow.columns import needed
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from winnow.recipe import Recipe
 
@@ -36,7 +37,8 @@ class TrainBatch:
         fates: for every row told, one of ``trained``, ``no signal``, ``not selected``, ``gated``, ``unscorable``.
         kept_rows, kept_tokens: the loss denominator over kept rows (``no signal`` ones included).
         full_rows, full_tokens: the same over all scorable rows.
-        counts: int64 (P,) rollouts each prompt got.
+        counts: int64 (P,) rollouts each prompt got; 0 where a curriculum passed it over.
+        visited: candidates that count as seen; those after them come again first in the next step.
         signal: bool (P,) its outcomes differ.
         reason: why budget is left over, or an empty string.
         ledger: the account of the step.
@@ -55,6 +57,7 @@ class TrainBatch:
     signal: npt.NDArray[np.bool_]
     reason: str
     ledger: Ledger
+    visited: int
 
 
 def funnel(
@@ -63,6 +66,8 @@ def funnel(
     told: Sequence[npt.NDArray[np.generic]] | None,
     rng: np.random.Generator,
     *,
+    columns: Mapping[str, npt.NDArray[Any]] | None = None,
+    prompt_weights: FloatArray | None = None,
     waves: int = 1,
     reason: str = "",
 ) -> TrainBatch:
@@ -73,6 +78,8 @@ def funnel(
         seen: statistics per prompt of the same rollouts.
         told: prompts, rewards, outcomes and tokens, each (N,); None if nothing was drawn.
         rng: for random selections and ties.
+        columns: further columns by name, each (N, ...), for rules that need them.
+        prompt_weights: float64 (P,) multipliers of the rows of each prompt, or None.
         waves: copied into the ledger.
         reason: copied into the batch.
 
@@ -82,22 +89,30 @@ def funnel(
     Complexity: O(N log N).
     """
     prompts: IntArray = np.zeros(0, np.int64)
-    rewards: FloatArray = np.zeros(0)
+    rewards, outcomes = np.zeros(0), np.zeros(0)
     tokens: IntArray = np.zeros(0, np.int64)
     if told is not None:
-        prompts, rewards, tokens = told[0], told[1], told[3]  # type: ignore[assignment]
+        prompts, rewards, outcomes, tokens = told  # type: ignore[assignment]
+    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes}
     fate = np.full(len(prompts), UNSCORABLE)
     scorable = np.isfinite(rewards)
     fate[scorable] = GATED
     admitted = np.flatnonzero(scorable & recipe.admit(seen)[prompts])
     fate[admitted] = NOT_SELECTED
-    selection = recipe.selection(rewards[admitted], prompts[admitted], rng)
+    whole: FloatArray = np.zeros(0)
+    if recipe.stats == "full" or "advantages" in needed(recipe.selection):
+        whole = recipe.advantage(rewards[admitted], prompts[admitted], **_take(facts, recipe.advantage, admitted))
+        facts["advantages"] = np.zeros(len(prompts))
+        facts["advantages"][admitted] = whole
+    selection = recipe.selection(rewards[admitted], prompts[admitted], rng, **_take(facts, recipe.selection, admitted))
     rows = admitted[selection.rows]
-    if recipe.stats == "kept":
-        advantages = recipe.advantage(rewards[rows], prompts[rows])
+    if recipe.stats == "full":
+        advantages = whole[selection.rows]
     else:
-        advantages = recipe.advantage(rewards[admitted], prompts[admitted])[selection.rows]
+        advantages = recipe.advantage(rewards[rows], prompts[rows], **_take(facts, recipe.advantage, rows))
     weights = group_weights(prompts[rows], recipe.weight) * selection.weights
+    if prompt_weights is not None:
+        weights = weights * prompt_weights[prompts[rows]]
     trained = (advantages != 0) & (weights != 0)
     fate[rows] = np.where(trained, TRAINED, NO_SIGNAL)
     numbers = np.bincount(fate, minlength=len(FATES))
@@ -130,4 +145,9 @@ def funnel(
         signal=seen.signal(),
         reason=reason,
         ledger=ledger,
+        visited=len(seen),
     )
+
+
+def _take(facts: Mapping[str, npt.NDArray[Any]], part: object, rows: IntArray) -> dict[str, npt.NDArray[Any]]:
+    return {name: facts[name][rows] for name in needed(part)}

@@ -43,6 +43,28 @@ def _runs(names: npt.NDArray[np.generic]) -> IntArray:
     return np.concatenate(([0], np.flatnonzero(names[1:] != names[:-1]) + 1)).astype(np.int64, copy=False)
 
 
+def rank_within(*keys: npt.ArrayLike) -> IntArray:
+    """Return for every row how many rows before it agree with it in all keys.
+
+    Args:
+        *keys: arrays (N,) of sortable values.
+
+    Returns:
+        int64 (N,): 0 for the first row with its keys, 1 for the second, ...
+
+    Complexity: O(N log N).
+    """
+    columns = [np.asarray(key) for key in keys]
+    order = np.lexsort(columns)
+    new = np.ones(len(order), bool)
+    if len(order):
+        new[1:] = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
+    first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - first
+    return ranks
+
+
 @dataclass(frozen=True, slots=True)
 class Groups:
     """Rows sorted by group.

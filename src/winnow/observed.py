@@ -11,6 +11,9 @@ from winnow.groups import FloatArray, IntArray
 # order in which rewards arrive; dropping it leaves that order a say only where a variance lies at the edge of a step.
 RANKING_BITS = 40
 
+SUCCESS = 0.5
+"""Rules that count successes count outcomes above this; 0/1 outcomes need no thought, graded ones a good verifier."""
+
 
 class Observed:
     """Per-prompt counts and reward statistics of one step.
@@ -19,6 +22,7 @@ class Observed:
         granted: int64 (P,) rollouts the allocation has granted, handed out or about to be.
         told: int64 (P,) rollouts that came back.
         valid: int64 (P,) of these, with a finite outcome.
+        successes: int64 (P,) of these, with an outcome above `SUCCESS`.
         lowest, highest: float64 (P,) extremes of the finite outcomes (+inf, -inf before the first).
     """
 
@@ -26,6 +30,7 @@ class Observed:
         self.granted: IntArray = np.zeros(prompts, np.int64)
         self.told: IntArray = np.zeros(prompts, np.int64)
         self.valid: IntArray = np.zeros(prompts, np.int64)
+        self.successes: IntArray = np.zeros(prompts, np.int64)
         self.lowest: FloatArray = np.full(prompts, np.inf)
         self.highest: FloatArray = np.full(prompts, -np.inf)
         self._shift: FloatArray = np.full(prompts, np.nan)
@@ -50,6 +55,7 @@ class Observed:
         self._shift[where[fresh][::-1]] = values[fresh][::-1]
         shifted = values - self._shift[where]
         np.add.at(self.valid, where, 1)
+        np.add.at(self.successes, where, values > SUCCESS)
         np.add.at(self._sum, where, shifted)
         np.add.at(self._squares, where, shifted * shifted)
         np.minimum.at(self.lowest, where, values)
@@ -58,6 +64,11 @@ class Observed:
     def signal(self) -> npt.NDArray[np.bool_]:
         """Return bool (P,): the prompt's outcomes are not all equal (highest > lowest)."""
         return self.highest > self.lowest
+
+    def mean(self) -> FloatArray:
+        """Return the mean finite outcome (P,), NaN where there is none. Complexity: O(P)."""
+        with np.errstate(invalid="ignore"):
+            return self._shift + self._sum / np.maximum(self.valid, 1)
 
     def variance(self, prompts: IntArray | slice = slice(None)) -> FloatArray:
         """Return the population variance (ddof 0) of the finite outcomes of ``prompts``.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from winnow.about import About
 from winnow.advantage import Advantage
 from winnow.allocation import Refill, Uniform, Vigor
 from winnow.objective.config import Objective
-from winnow.recipe import About, Recipe, register
+from winnow.recipe import Recipe
+from winnow.registry import register, register_declared
 from winnow.selection import Select
 
 GRPO = About(
@@ -92,3 +94,4 @@ def _vigor_pods() -> Recipe:
 
 for _build in (_grpo, _dr_grpo, _rloo, _dapo, _pods, _vigor, _vigor_pods):
     register(_build().name, _build)
+register_declared()

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+import copy
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from winnow import allocation as allocations
+from winnow import advantage as advantages
+from winnow import curriculum as curricula
 from winnow import gating
+from winnow import selection as selections
+from winnow.about import About
 from winnow.advantage import WEIGHT_RULES, Advantage
 from winnow.allocation import Allocation, Uniform
 from winnow.budget import Budget
+from winnow.candidates import Candidates
+from winnow.columns import ALWAYS, needed
+from winnow.curriculum import Choice, Curriculum
 from winnow.errors import ConfigError, unknown
+from winnow.feedback import Feedback, Remembers, Stateful
 from winnow.objective.config import Objective
 from winnow.observed import Observed
 from winnow.selection import Select
+from winnow.settings import PARTS, kind_of, named_part, plain, plain_settings, settings_of
 from winnow.step import Step
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a reader should know before choosing a recipe: one line each."""
-
-    paper: str
-    idea: str
-    saves: str
-    costs: str
-    bias: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class Recipe:
 
     Attributes:
         name: what logs and tables call it.
+        curriculum: which of the prompts at hand get rollouts.
         allocation: how many rollouts each prompt gets.
         gate: which groups enter, a name in `winnow.gating.RULES` or a `winnow.gating.Gate`.
         selection: which rollouts train.
@@ -54,10 +53,11 @@ class Recipe:
     """
 
     name: str = "custom"
+    curriculum: Curriculum = field(default_factory=curricula.Uniform)
     allocation: Allocation = field(default_factory=Uniform)
     gate: str | gating.Gate = "none"
-    selection: Select = field(default_factory=Select)
-    advantage: Advantage = field(default_factory=Advantage)
+    selection: selections.Part = field(default_factory=Select)
+    advantage: advantages.Part = field(default_factory=Advantage)
     weight: Literal["rollout", "prompt", "sqrt"] = "rollout"
     stats: Literal["kept", "full"] = "kept"
     signal: Literal["outcome", "reward"] = "outcome"
@@ -93,24 +93,70 @@ class Recipe:
 
     @property
     def pool(self) -> int:
-        """Prompts a host draws for every prompt of a step; above 1 where the allocation keeps spares (`Refill`)."""
-        return int(getattr(self.allocation, "pool", 1))
+        """Prompts a host draws for every prompt of a step.
+
+        Above 1 where the curriculum chooses among prompts, or the allocation keeps spares (`Refill`).
+        """
+        return self.curriculum.oversample * int(getattr(self.allocation, "pool", 1))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that `Step.tell` has to be given, see `winnow.columns`."""
+        names = dict.fromkeys((*needed(self.selection), *needed(self.advantage)))
+        return tuple(name for name in names if name not in ALWAYS)
+
+    @property
+    def remembers(self) -> bool:
+        """True if a part learns about prompts from step to step, so that they need ids."""
+        return any(isinstance(part, Remembers) for part in self._stateful().values())
+
+    @property
+    def compares(self) -> bool:
+        """True if a part compares prompts by their features (it says so with ``compares = True``)."""
+        return any(getattr(part, "compares", False) for part in (self.curriculum, self.allocation))
+
+    def choose(self, candidates: Candidates, rng: np.random.Generator) -> Choice:
+        """Return the candidates that the curriculum opens, one in ``oversample`` of them."""
+        return self.curriculum.choose(candidates, max(1, len(candidates) // self.curriculum.oversample), rng)
+
+    def observe(self, feedback: Feedback) -> None:
+        """Tell every part that remembers of a finished step; `Step.finish` calls it."""
+        for part in self._stateful().values():
+            if isinstance(part, Remembers):
+                part.observe(feedback)
+
+    def fresh(self) -> Recipe:
+        """Return a copy whose parts remember what these do, and go their own way from there."""
+        return copy.deepcopy(self)
 
     def admit(self, seen: Observed) -> npt.NDArray[np.bool_]:
         """Return the gate's mask over prompts."""
         gate = gating.RULES[self.gate] if isinstance(self.gate, str) else self.gate
         return gate(seen)
 
-    def begin(self, prompts: int | Sized, *, budget: Budget | None = None, seed: int = 0) -> Step:
+    def begin(
+        self,
+        prompts: int | Sized,
+        *,
+        budget: Budget | None = None,
+        seed: int = 0,
+        ids: Sequence[int | str] | npt.ArrayLike | None = None,
+        features: npt.ArrayLike | None = None,
+    ) -> Step:
         """Start one step.
 
         Args:
-            prompts: their number, or the prompts themselves (only the number matters here).
-            budget: the most to generate; None takes ``n`` rollouts per prompt.
+            prompts: their number, or the prompts themselves (only the number matters here). A host that honours
+                `pool` gives ``pool`` times as many as it wants.
+            budget: the most to generate; None takes ``n`` rollouts per prompt opened.
             seed: of every random choice in the step (random selection, random ties).
+            ids: (P,) what prompts are called from step to step: whole numbers or texts. Needed by recipes that
+                remember prompts.
+            features: (P, D) a vector per prompt, for recipes that compare prompts.
 
         Raises:
-            ConfigError: if there is no prompt, the budget is no `Budget`, or the seed no whole number >= 0.
+            ConfigError: if there is no prompt, the budget is no `Budget`, the seed no whole number >= 0, or a recipe
+                that remembers prompts is given no ids.
         """
         if isinstance(prompts, str | bool) or not isinstance(prompts, int | np.integer | Sized):
             raise ConfigError(f"prompts={prompts!r}: give their number, or a sequence of them")
@@ -121,7 +167,15 @@ class Recipe:
             raise ConfigError(f"a step over {count} prompts: at least 1 is needed")
         if budget is not None and not isinstance(budget, Budget):
             raise ConfigError(f"budget={budget!r}: use winnow.Budget(rollouts=...) or winnow.Budget(tokens=...)")
-        return Step(self, count, budget or Budget(rollouts=count * self.allocation.n), seed)
+        if ids is None and self.remembers:
+            raise ConfigError(
+                f"recipe {self.name!r} remembers prompts from step to step: give begin(..., ids=...), a number or "
+                "a text for each prompt that is the same whenever the prompt comes up"
+            )
+        candidates = Candidates.of(np.arange(count) if ids is None else ids, features)
+        if len(candidates) != count:
+            raise ConfigError(f"{len(candidates)} ids for {count} prompts: each prompt has one")
+        return Step(self, candidates, budget, seed)
 
     def override(self, **changes: Any) -> Recipe:
         """Return a copy with some settings changed.
@@ -135,25 +189,24 @@ class Recipe:
         """
         own = {item.name for item in fields(self)}
         plan: dict[str, Any] = {key: changes[key] for key in own & changes.keys()}
-        plan = {key: _named_part(self, key, value) for key, value in plan.items()}
+        plan = {key: named_part(self, key, value) for key, value in plan.items()}
         rest = {key: value for key, value in changes.items() if key not in own}
-        for part_name in ("allocation", "selection", "advantage", "objective"):
+        for part_name in PARTS:
             part = plan.get(part_name, getattr(self, part_name))
-            keys = _settings(part) & rest.keys()
+            keys = settings_of(part) & rest.keys()
             if keys:
                 plan[part_name] = replace(part, **{key: rest[key] for key in keys})
-        if "n" in rest and "n" not in _settings(plan.get("allocation", self.allocation)):
+        if "n" in rest and "n" not in settings_of(plan.get("allocation", self.allocation)):
             plan["allocation"] = plan.get("allocation", self.allocation).with_n(rest["n"])
         known = self.settings()
         for key in rest:
-            if key not in known and key not in _settings(plan.get("allocation", self.allocation)):
+            if key not in known and key not in settings_of(plan.get("allocation", self.allocation)):
                 raise unknown(f"setting of recipe {self.name!r}", key, known | own)
         return replace(self, **plan)
 
     def settings(self) -> set[str]:
         """Return every key that `override` accepts besides the recipe's own fields."""
-        parts = (self.allocation, self.selection, self.advantage, self.objective)
-        return {"n"}.union(*(_settings(part) for part in parts))
+        return {"n"}.union(*(settings_of(getattr(self, part)) for part in PARTS))
 
     def describe(self) -> dict[str, Any]:
         """Return all settings as plain values, for a configuration file or a log."""
@@ -163,15 +216,14 @@ class Recipe:
                 continue
             value = getattr(self, item.name)
             if is_dataclass(value) and not isinstance(value, type):
-                kind = {"allocation": type(value).__name__.lower()} if item.name == "allocation" else {}
-                described[item.name] = {**kind, **{k: _plain(v) for k, v in asdict(value).items()}}
+                described[item.name] = {**kind_of(item.name, value), **plain_settings(value)}
             else:
-                described[item.name] = _plain(value)
+                described[item.name] = plain(value)
         return described
 
-    def _stateful(self) -> dict[str, Any]:
-        parts = {"allocation": self.allocation, "gate": self.gate, "selection": self.selection}
-        return {name: part for name, part in parts.items() if hasattr(part, "state_dict")}
+    def _stateful(self) -> dict[str, Stateful]:
+        parts = {name: getattr(self, name) for name in ("curriculum", "allocation", "gate", "selection", "advantage")}
+        return {name: part for name, part in parts.items() if isinstance(part, Stateful)}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of every stateful part, by part; empty for rules without memory."""
@@ -190,52 +242,3 @@ class Recipe:
             )
         for name, part in parts.items():
             part.load_state_dict(state[name])
-
-
-def _settings(part: object) -> set[str]:
-    if not is_dataclass(part):
-        return set()
-    return {item.name for item in fields(part) if item.init and item.name != "rule"}
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else getattr(value, "__name__", repr(value))
-
-
-def _named_part(recipe: Recipe, key: str, value: Any) -> Any:
-    """Turn a rule given by name, or as a bare function, into the part that holds it."""
-    if key == "allocation" and isinstance(value, str):
-        if value not in allocations.RULES:
-            raise unknown("allocation", value, allocations.RULES)
-        return allocations.RULES[value]()
-    if key == "selection" and not isinstance(value, Select):
-        return replace(recipe.selection, rule=value)
-    if key == "advantage" and not isinstance(value, Advantage):
-        return replace(recipe.advantage, rule=value)
-    return value
-
-
-_REGISTRY: dict[str, Callable[[], Recipe]] = {}
-
-
-def register(name: str, build: Callable[[], Recipe]) -> None:
-    """Make a recipe available by name, in `recipe` and on the command line."""
-    _REGISTRY[name] = build
-
-
-def names() -> list[str]:
-    """Return the registered names, presets first in the order they are told in."""
-    return list(_REGISTRY)
-
-
-def recipe(name: str | Recipe, **overrides: Any) -> Recipe:
-    """Return a recipe by name, with some settings changed; see `Recipe.override`.
-
-    Raises:
-        ConfigError: if the name or a setting is unknown; the message suggests the nearest.
-    """
-    if isinstance(name, Recipe):
-        return name.override(**overrides)
-    if name not in _REGISTRY:
-        raise unknown("recipe", name, _REGISTRY)
-    return _REGISTRY[name]().override(**overrides)

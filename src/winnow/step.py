@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,12 @@ import numpy.typing as npt
 from winnow.allocation.base import NOTHING, Grant
 from winnow.batch import TrainBatch, funnel
 from winnow.budget import Budget
+from winnow.candidates import Candidates
+from winnow.columns import Columns
 from winnow.errors import BudgetError, ConfigError
 from winnow.groups import FloatArray, IntArray, as_rewards
 from winnow.observed import Observed
+from winnow.opened import Opened
 from winnow.requests import Pending, Requests
 
 if TYPE_CHECKING:
@@ -27,21 +30,26 @@ LARGEST = 1e150  # squares of larger rewards overflow
 class Step:
     """One step of a recipe; made by `Recipe.begin`.
 
+    ``seen`` is over the prompts that the curriculum opened, everything else over the candidates given.
+
     Invariants: `ask` never hands out more than the budget has left; every rollout handed out is told once. The order of
     telling decides which row has which number, hence which of equal rewards counts as first and what a random
     selection picks; beyond that it changes nothing but the last bits of a variance.
     """
 
-    def __init__(self, recipe: Recipe, prompts: int, budget: Budget, seed: int) -> None:
+    def __init__(self, recipe: Recipe, candidates: Candidates, budget: Budget | None, seed: int) -> None:
         self.recipe = recipe
-        self.budget = budget
-        self.seen = Observed(prompts)
         self._rng = np.random.default_rng(seed)
-        self._allocator = recipe.allocation.begin(prompts, budget.rollouts, self._rng)
+        self._opened = Opened(candidates, recipe.choose(candidates, self._rng))
+        size = len(self._opened)
+        self.budget = budget or Budget(rollouts=size * recipe.allocation.n)
+        self.seen = Observed(size)
+        self._allocator = recipe.allocation.begin(self._opened.prompts, self.budget.rollouts, self._rng)
         self._pending = Pending(NOTHING)
         self._asked = self._granted = self._told = self._tokens = self._waves = 0
-        self._out: IntArray = np.zeros(prompts, np.int64)
+        self._out: IntArray = np.zeros(size, np.int64)
         self._chunks: list[tuple[IntArray, FloatArray, FloatArray, IntArray]] = []
+        self._columns = Columns(recipe.needs, recipe.name)
         self._batch: TrainBatch | None = None
 
     @property
@@ -90,9 +98,8 @@ class Step:
         if not parts:
             return Requests(NOTHING.prompts, NOTHING.counts)
         self._waves += 1
-        return Requests(
-            np.concatenate([part.prompts for part in parts]), np.concatenate([part.counts for part in parts])
-        )
+        local = np.concatenate([part.prompts for part in parts])
+        return Requests(self._opened.outside(local), np.concatenate([part.counts for part in parts]))
 
     def _room(self) -> int:
         return self.budget.grantable(self._asked, self.in_flight, self._tokens)
@@ -112,6 +119,7 @@ class Step:
         rewards: Scores,
         outcomes: Scores | None = None,
         tokens: npt.ArrayLike | None = None,
+        **columns: Sequence[Any] | npt.ArrayLike,
     ) -> None:
         """Report rollouts, in any order and in any parts.
 
@@ -121,11 +129,13 @@ class Step:
             outcomes: (k,) the verifier's verdict, on which signal is judged; where there is none (None or NaN, for all
                 or for single rollouts) the reward takes its place.
             tokens: int (k,) generated tokens of each; required under a token budget, else 0 when left out.
+            **columns: what the recipe ``needs`` beyond that, each (k, ...); see `winnow.columns.COLUMNS`.
 
         Raises:
             ValueError: if lengths differ, an index is no prompt of this step, a number that has to be whole is not,
                 tokens are negative, or a reward exceeds 1e150 in magnitude.
-            ConfigError: if a token budget is told no tokens, or the step is finished.
+            ConfigError: if a token budget is told no tokens, a column that the recipe needs is missing, or the step is
+                finished.
             BudgetError: if more rollouts of a prompt are told than were asked for, or tokens exceed the budget.
 
         Complexity: O(k log k), plus that of the allocation rule.
@@ -145,26 +155,25 @@ class Step:
             )
         if len(where) == 0:
             return
+        further = self._columns.check(len(where), columns)
+        where = self._opened.inside(where)
         self._check(where, lengths)
         verdicts = np.where(np.isnan(verdicts) | ~np.isfinite(scores), scores, verdicts)
         np.subtract.at(self._out, where, 1)
         self._told += len(where)
         self._tokens += int(lengths.sum())
         self._chunks.append((where, scores, verdicts, lengths))
+        self._columns.add(further)
         self.seen.add(where, verdicts if self.recipe.signal == "outcome" else scores)
         self._allocator.hear(where, self.seen)
 
     def _check(self, where: IntArray, lengths: IntArray) -> None:
-        size = len(self.seen)
-        if where.min() < 0 or where.max() >= size:
-            wrong = where[(where < 0) | (where >= size)][0]
-            raise ValueError(f"tell: prompt {wrong} is not in this step, which has prompts 0 to {size - 1}")
         told, counts = np.unique(where, return_counts=True)
         surplus = counts - self._out[told]
         if (surplus > 0).any():
             worst = int(surplus.argmax())
             raise BudgetError(
-                f"tell: {surplus[worst]} more rollouts of prompt {told[worst]} than were asked for; "
+                f"tell: {surplus[worst]} more rollouts of prompt {self._opened.outside(told)[worst]} than asked for; "
                 "draw only what ask() returns and tell each rollout once"
             )
         if lengths.min() < 0:
@@ -172,7 +181,7 @@ class Step:
         self.budget.check(self._tokens + int(lengths.sum()), int(lengths.max()))
 
     def finish(self) -> TrainBatch:
-        """Gate, select and weigh what came back; called again, it returns the same batch.
+        """Gate, select and weigh what came back, and tell the rules that remember; called again: the same batch.
 
         Raises:
             ConfigError: if rollouts are still in flight.
@@ -185,7 +194,18 @@ class Step:
             )
         reason = self._why_left()
         told = [np.concatenate(column) for column in zip(*self._chunks, strict=True)] if self._chunks else None
-        self._batch = funnel(self.recipe, self.seen, told, self._rng, waves=self._waves, reason=reason)
+        local = funnel(
+            self.recipe,
+            self.seen,
+            told,
+            self._rng,
+            columns=self._columns.joined(),
+            prompt_weights=self._opened.weights,
+            waves=self._waves,
+            reason=reason,
+        )
+        self.recipe.observe(self._opened.feedback(local, self.seen, told))
+        self._batch = self._opened.widened(local)
         return self._batch
 
     def _why_left(self) -> str:

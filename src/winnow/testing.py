@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow.budget import Budget
-from winnow.recipe import Recipe, recipe
+from winnow.recipe import Recipe
+from winnow.registry import recipe
 
 RECIPES = ("grpo", "dr-grpo", "rloo", "pods", "vigor", "vigor+pods", "dapo")
 """What `check` runs unless told otherwise."""
@@ -111,7 +112,7 @@ def worlds(prompts: int = 12, n: int = 8, seed: int = 0) -> list[World]:
 
 def reference(rule: Recipe, world: World, seed: int) -> Played:
     """Play a step the plain way: every request is drawn and told at once, in the order asked."""
-    step = rule.begin(world.prompts, budget=world.budget, seed=seed)
+    step = rule.begin(world.prompts, budget=world.budget, seed=seed, ids=range(world.prompts))
     drawn: list[Draw] = []
     count: Counter[int] = Counter()
     while not step.done:

@@ -111,6 +111,7 @@ def test_outcomes_default_to_the_score_and_unscorable_is_nan():
     told = {}
 
     class Once:
+        recipe = winnow.recipe("grpo")
         done = False
 
         def ask(self, limit):

@@ -5,15 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from winnow.columns import needed
 from winnow.errors import ConfigError, GroupWarning, unknown
 from winnow.groups import FloatArray, Groups, as_rewards, scorable
 
 AdvantageRule = Callable[..., FloatArray]
 RULES: dict[str, AdvantageRule] = {}
+
+PARTS: dict[str, Callable[[], Part]] = {}
+"""Advantages with settings of their own, by name."""
 
 
 def register(rule: AdvantageRule) -> AdvantageRule:
@@ -98,6 +103,22 @@ def signal(outcomes: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> npt.
     return members.scatter(members.spread(varied), len(values)) > 0
 
 
+class Part(Protocol):
+    """What a recipe takes as its advantage: `Advantage`, or an object of its own with settings.
+
+    ``needs`` may name columns, which are then given as keyword arguments; see `winnow.columns`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The rule's name, for logs."""
+        ...
+
+    def __call__(self, rewards: npt.ArrayLike, groups: npt.ArrayLike, /, *args: Any, **columns: Any) -> FloatArray:
+        """Return one advantage per row (N,); rows whose reward is not finite get 0 and enter no statistic."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Advantage:
     """An advantage rule with its options, as a recipe holds it.
@@ -127,9 +148,14 @@ class Advantage:
         """The rule's name, for logs."""
         return self.rule if isinstance(self.rule, str) else getattr(self.rule, "__name__", repr(self.rule))
 
-    def __call__(self, rewards: npt.ArrayLike, groups: npt.ArrayLike) -> FloatArray:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that the rule takes beside rewards, see `winnow.columns`."""
+        return needed(RULES[self.rule] if isinstance(self.rule, str) else self.rule)
+
+    def __call__(self, rewards: npt.ArrayLike, groups: npt.ArrayLike, **columns: npt.ArrayLike) -> FloatArray:
         """Return one advantage per row."""
         if not isinstance(self.rule, str):
-            return self.rule(rewards, groups)
+            return self.rule(rewards, groups, **columns)
         options = {"ddof": self.ddof, "eps": self.eps} if self.rule == "grpo" else {}
-        return RULES[self.rule](rewards, groups, **options)
+        return RULES[self.rule](rewards, groups, **options, **columns)

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from winnow.candidates import Candidates
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
@@ -81,8 +82,8 @@ class Allocation(Protocol):
         """Return the same rule scaled to a mean of n rollouts per prompt."""
         ...
 
-    def begin(self, prompts: int, rollouts: int | None, rng: np.random.Generator) -> Allocator:
-        """Start a step over ``prompts`` prompts with a budget of ``rollouts`` (None: a token budget)."""
+    def begin(self, prompts: Candidates, rollouts: int | None, rng: np.random.Generator) -> Allocator:
+        """Start a step over these prompts with a budget of ``rollouts`` (None: a token budget)."""
         ...
 
 

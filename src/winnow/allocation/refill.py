@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count
+from winnow.candidates import Candidates
 from winnow.errors import ConfigError
 from winnow.groups import IntArray
 from winnow.observed import Observed
@@ -55,9 +56,9 @@ class Refill:
         """Return the rule with another n."""
         return replace(self, n=n)
 
-    def begin(self, prompts: int, rollouts: int | None, rng: np.random.Generator) -> Allocator:
+    def begin(self, prompts: Candidates, rollouts: int | None, rng: np.random.Generator) -> Allocator:
         """Start a step."""
-        return _Refilling(self, prompts)
+        return _Refilling(self, len(prompts))
 
 
 class _Refilling:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count, share_out
+from winnow.candidates import Candidates
 from winnow.groups import IntArray
 from winnow.observed import Observed
 
@@ -41,9 +42,9 @@ class Uniform:
         """Return the rule with another n."""
         return Uniform(n)
 
-    def begin(self, prompts: int, rollouts: int | None, rng: np.random.Generator) -> Allocator:
+    def begin(self, prompts: Candidates, rollouts: int | None, rng: np.random.Generator) -> Allocator:
         """Start a step."""
-        return _OneWave(prompts, self.n)
+        return _OneWave(len(prompts), self.n)
 
 
 class _OneWave:

@@ -10,6 +10,7 @@ import numpy as np
 from winnow.allocation.base import RULES, Allocator, check_count
 from winnow.allocation.vigor_rounds import Rounds
 from winnow.allocation.vigor_streaming import Streaming
+from winnow.candidates import Candidates
 from winnow.errors import ConfigError, unknown
 
 
@@ -111,12 +112,13 @@ class Vigor:
             )
         return replace(self, initial=options[n])
 
-    def begin(self, prompts: int, rollouts: int | None, rng: np.random.Generator) -> Allocator:
+    def begin(self, prompts: Candidates, rollouts: int | None, rng: np.random.Generator) -> Allocator:
         """Start a step."""
-        rank = np.arange(prompts) if self.ties == "index" else rng.permutation(prompts)
+        size = len(prompts)
+        rank = np.arange(size) if self.ties == "index" else rng.permutation(size)
         if not self.barrier:
-            return Streaming(prompts, rollouts, self.sizes, self.keep, rank)
-        return Rounds(prompts, self.sizes, self.keep, self.skip_zero_variance, rank)
+            return Streaming(size, rollouts, self.sizes, self.keep, rank)
+        return Rounds(size, self.sizes, self.keep, self.skip_zero_variance, rank)
 
 
 RULES["vigor"] = Vigor

@@ -16,7 +16,7 @@ TASKS = ("mix", "code", "reasoning-gym:chain_sum", "reasoning-gym:countdown", "r
 
 def recipe_names(incomplete: str) -> list[str]:
     """Complete the name of a recipe."""
-    from winnow.recipe import names
+    from winnow.registry import names
 
     return [name for name in names() if name.startswith(incomplete)]
 

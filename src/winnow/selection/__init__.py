@@ -1,10 +1,23 @@
 """Which rollouts train: rules that keep m of the n rollouts of every group."""
 
 from winnow.selection.all_rows import all_rows
-from winnow.selection.base import RULES, Select, Selection
+from winnow.selection.base import PARTS, RULES, Part, Select, Selection
+from winnow.selection.cppo import Cppo
 from winnow.selection.max_reward import max_reward
 from winnow.selection.max_variance import max_variance
 from winnow.selection.percentile import percentile
 from winnow.selection.random import random
 
-__all__ = ["RULES", "Select", "Selection", "all_rows", "max_reward", "max_variance", "percentile", "random"]
+__all__ = [
+    "PARTS",
+    "RULES",
+    "Cppo",
+    "Part",
+    "Select",
+    "Selection",
+    "all_rows",
+    "max_reward",
+    "max_variance",
+    "percentile",
+    "random",
+]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from winnow.columns import needed
 from winnow.errors import ConfigError, unknown
 from winnow.groups import FloatArray, Groups, IntArray, as_rewards, scorable
 
@@ -39,17 +40,22 @@ class SelectionRule(Protocol):
         groups: npt.ArrayLike | None = None,
         *,
         seed: int | np.random.Generator | None = None,
+        **columns: npt.ArrayLike,
     ) -> Selection:
-        """Return the kept rows."""
+        """Return the kept rows. ``columns`` are those the rule declares with `winnow.columns.needs`, each (N, ...)."""
         ...
 
 
-RULES: dict[str, SelectionRule] = {}
+RULES: dict[str, Callable[..., Selection]] = {}
 
 
-def register(rule: SelectionRule) -> SelectionRule:
+PARTS: dict[str, Callable[[], Part]] = {}
+"""Selections with settings of their own, by name."""
+
+
+def register(rule: Callable[..., Selection]) -> Callable[..., Selection]:
     """Make a rule available by its function name in recipes (a decorator)."""
-    RULES[rule.__name__] = rule  # type: ignore[attr-defined]
+    RULES[rule.__name__] = rule
     return rule
 
 
@@ -123,6 +129,29 @@ def leftmost(candidates: npt.NDArray[np.bool_], quota: IntArray) -> npt.NDArray[
     return candidates & (rank <= quota.astype(counter))
 
 
+class Part(Protocol):
+    """What a recipe takes as its selection: `Select`, or an object of its own with settings.
+
+    ``needs`` may name columns, which are then given as keyword arguments; see `winnow.columns`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The rule's name, for logs."""
+        ...
+
+    @property
+    def m(self) -> int | float:
+        """Rows kept per group, a number or a fraction; what `winnow.plan` counts with."""
+        ...
+
+    def __call__(
+        self, rewards: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator, /, *args: Any, **columns: Any
+    ) -> Selection:
+        """Return the kept rows of rewards (N,) in groups (N,)."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Select:
     """A selection rule with its m, as a recipe holds it.
@@ -133,7 +162,7 @@ class Select:
         ties: ``"index"`` (lowest position first) or ``"random"`` (by the seed of the step).
     """
 
-    rule: str | SelectionRule = "all_rows"
+    rule: str | Callable[..., Selection] = "all_rows"
     m: int | float = 1.0
     ties: str = "index"
 
@@ -151,8 +180,18 @@ class Select:
         """The rule's name, for logs."""
         return self.rule if isinstance(self.rule, str) else getattr(self.rule, "__name__", repr(self.rule))
 
-    def __call__(self, rewards: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator) -> Selection:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that the rule takes beside rewards, see `winnow.columns`."""
+        return needed(self._function)
+
+    @property
+    def _function(self) -> Callable[..., Selection]:
+        return RULES[self.rule] if isinstance(self.rule, str) else self.rule
+
+    def __call__(
+        self, rewards: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator, **columns: npt.ArrayLike
+    ) -> Selection:
         """Apply the rule; ``rng`` is drawn from only by rules and tie rules that are random."""
-        rule = RULES[self.rule] if isinstance(self.rule, str) else self.rule
         seeded = self.ties == "random" or self.name == "random"
-        return rule(rewards, self.m, groups, seed=rng if seeded else None)
+        return self._function(rewards, self.m, groups, seed=rng if seeded else None, **columns)

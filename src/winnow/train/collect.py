@@ -14,6 +14,7 @@ from winnow.errors import BudgetError
 from winnow.reward import Item, Reward
 from winnow.rollout import Prompt, Rollout, Verdict
 from winnow.step import Step
+from winnow.train.facts import facts
 
 if TYPE_CHECKING:
     from winnow.engine import Session
@@ -159,6 +160,7 @@ def _tell(step: Step, rollouts: Sequence[Rollout]) -> None:
         np.array([_nan(verdict.score) for verdict in verdicts]),
         outcomes=np.array([_nan(judged(verdict)) for verdict in verdicts]),
         tokens=np.array([len(rollout.ids) for rollout in rollouts], dtype=np.int64),
+        **facts(step.recipe.needs, rollouts),
     )
 
 

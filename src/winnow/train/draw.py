@@ -9,9 +9,10 @@ from time import perf_counter
 
 import numpy as np
 
-from winnow.curriculum import Uniform
+from winnow.curriculum import Epochs
 from winnow.engine import Sampler
 from winnow.errors import SafetyStop, WinnowError
+from winnow.features import hashed
 from winnow.reward.rescored import Rescored
 from winnow.train.collect import Collected, Interrupted, collect
 from winnow.train.encoding import Split
@@ -32,7 +33,7 @@ class Draw:
     """
 
     def __init__(
-        self, setup: Setup, sampler: Sampler, curriculum: Uniform, seed: int, note: Callable[[str], None]
+        self, setup: Setup, sampler: Sampler, curriculum: Epochs, seed: int, note: Callable[[str], None]
     ) -> None:
         self._setup, self._sampler, self._curriculum, self._seed = setup, sampler, curriculum, seed
         self._reward = Rescored(setup.task.reward, note)
@@ -47,8 +48,16 @@ class Draw:
         setup, started = self._setup, perf_counter()
         with self._undone_on_error(number):
             before = self._curriculum.state_dict() if setup.recipe.pool > 1 else None
-            split = setup.train.pick(self._curriculum.next(min(allowance.prompts, len(setup.train))))
-            step = setup.recipe.begin(split.prompts, budget=allowance.budget, seed=derive(self._seed, "decide", number))
+            places = self._curriculum.next(min(allowance.prompts, len(setup.train)))
+            split = setup.train.pick(places)
+            features = hashed([p.text for p in split.prompts]) if setup.recipe.compares else None
+            step = setup.recipe.begin(
+                split.prompts,
+                budget=allowance.budget,
+                seed=derive(self._seed, "decide", number),
+                ids=places,
+                features=features,
+            )
             decided = perf_counter()
             session = self._sampler.session(split.encoded, seed=derive(self._seed, "sample", number))
             opened = perf_counter()
@@ -72,15 +81,19 @@ class Draw:
         return self._reward.metrics()
 
     def _return_spares(self, before: dict[str, object], split: Split, collected: Collected) -> tuple[Split, Collected]:
-        """Give prompts that no rollout was drawn for back to the curriculum, which offers them first next time."""
+        """Give prompts that were not looked at back, to come first next time; drop those passed over from the step."""
         batch = collected.batch
-        used = int(np.flatnonzero(batch.counts)[-1]) + 1
-        if used < len(split):
+        if batch.visited < len(split):
             # The next k prompts begin with the next k - 1: drawing fewer from the same state leaves the tail.
             self._curriculum.load_state_dict(before)
-            self._curriculum.next(used)
-            batch = replace(batch, counts=batch.counts[:used], signal=batch.signal[:used])
-        return split.pick(range(used)), replace(collected, batch=batch)
+            self._curriculum.next(batch.visited)
+        used = np.flatnonzero(batch.counts)
+        place = np.full(len(split), -1, np.int64)
+        place[used] = np.arange(len(used))
+        for rollout in collected.rollouts:
+            rollout.prompt = int(place[rollout.prompt])
+        batch = replace(batch, prompts=place[batch.prompts], counts=batch.counts[used], signal=batch.signal[used])
+        return split.pick(used.tolist()), replace(collected, batch=batch)
 
     @contextmanager
     def _undone_on_error(self, number: int) -> Iterator[None]:

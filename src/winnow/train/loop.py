@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from winnow.budget import Ledger
-from winnow.curriculum import Uniform
+from winnow.curriculum import Epochs
 from winnow.objective import Totals as Denominators
 from winnow.objective import UpdateStats
 from winnow.train import metrics, weights
@@ -48,7 +48,7 @@ class Loop:
         self._logged = 0
         self.identity = Identity.of(config, setup.task.fingerprint, weights.fingerprint(setup.model))
         self._note = note
-        self._curriculum = Uniform(len(setup.train), derive(config.seed, "order"))
+        self._curriculum = Epochs(len(setup.train), derive(config.seed, "order"))
         self._draw = Draw(setup, training_sampler(config, setup), self._curriculum, config.seed, note)
         self._learner = build_learner(config, setup)
         self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)

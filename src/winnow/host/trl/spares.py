@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from winnow.batch import TrainBatch
-from winnow.curriculum import Uniform
+from winnow.curriculum import Epochs
 from winnow.errors import ConfigError
 from winnow.host.trl.draw import Example
 from winnow.recipe import Recipe
@@ -31,7 +31,7 @@ class Spares:
     def __init__(self, recipe: Recipe, dataset: Any, seed: int) -> None:
         self._each = recipe.pool - 1
         self._dataset = dataset
-        self._order: Uniform | None = None
+        self._order: Epochs | None = None
         self._drawn = 0
         if self._each and not hasattr(dataset, "__len__"):
             raise ConfigError(
@@ -39,7 +39,7 @@ class Spares:
                 "prompts at hand: load it as a Dataset, or set pool=1"
             )
         if self._each:
-            self._order = Uniform(len(dataset), derive(seed, "order"))
+            self._order = Epochs(len(dataset), derive(seed, "order"))
 
     def next(self, prompts: int) -> list[Example]:
         """Return the spares of a step over ``prompts`` prompts."""

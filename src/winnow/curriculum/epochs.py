@@ -11,7 +11,7 @@ from winnow.errors import ConfigError
 from winnow.groups import IntArray
 
 
-class Uniform:
+class Epochs:
     """Shuffled epochs without repeats; a step that crosses the edge of an epoch takes the rest from the next.
 
     Args:

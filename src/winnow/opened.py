@@ -1,0 +1,91 @@
+"""The prompts a step opens among its candidates, and the way between the two numberings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from winnow.batch import TrainBatch
+from winnow.candidates import Candidates
+from winnow.curriculum.base import Choice
+from winnow.feedback import Feedback
+from winnow.groups import FloatArray, IntArray
+from winnow.observed import Observed
+
+
+class Opened:
+    """Inside a step prompts are numbered as opened, outside as candidates.
+
+    Args:
+        candidates: the prompts given to the step.
+        choice: what the curriculum opened.
+    """
+
+    def __init__(self, candidates: Candidates, choice: Choice) -> None:
+        self._size = len(candidates)
+        self._visited = min(choice.visited, self._size)
+        self._places = choice.opened
+        self._inverse: IntArray = np.full(self._size, -1, np.int64)
+        self._inverse[choice.opened] = np.arange(len(choice.opened))
+        self.prompts = candidates.pick(choice.opened)
+        self.weights: FloatArray | None = choice.weights
+
+    def __len__(self) -> int:
+        """Return how many prompts are open."""
+        return len(self._places)
+
+    def outside(self, prompts: IntArray) -> IntArray:
+        """Return the candidates behind open prompts."""
+        return self._places[prompts]
+
+    def inside(self, candidates: IntArray) -> IntArray:
+        """Return the open prompts behind candidates.
+
+        Raises:
+            ValueError: if one is no candidate of this step, or was not opened.
+        """
+        if candidates.min() < 0 or candidates.max() >= self._size:
+            wrong = candidates[(candidates < 0) | (candidates >= self._size)][0]
+            raise ValueError(f"tell: prompt {wrong} is not in this step, which has prompts 0 to {self._size - 1}")
+        prompts = self._inverse[candidates]
+        if prompts.min() < 0:
+            raise ValueError(f"tell: prompt {candidates[prompts < 0][0]} was not opened: ask() never named it")
+        return prompts
+
+    def widened(self, batch: TrainBatch) -> TrainBatch:
+        """Return a batch numbered by candidates."""
+        counts, signal = np.zeros(self._size, np.int64), np.zeros(self._size, bool)
+        counts[self._places], signal[self._places] = batch.counts, batch.signal
+        return replace(
+            batch, prompts=self._places[batch.prompts], counts=counts, signal=signal, visited=self._seen(batch.counts)
+        )
+
+    def _seen(self, counts: IntArray) -> int:
+        """Return how many candidates count as seen: opened ones at the end that got nothing do not."""
+        used = np.flatnonzero(counts)
+        if len(used) and used[-1] == len(counts) - 1:
+            return self._visited
+        return int(self._places[used[-1]]) + 1 if len(used) else 0
+
+    def feedback(self, batch: TrainBatch, seen: Observed, told: Sequence[npt.NDArray[np.generic]] | None) -> Feedback:
+        """Return what rules with memory learn from a batch (numbered as opened)."""
+        drawn = np.flatnonzero(seen.told)
+        kept = np.bincount(batch.prompts, minlength=len(seen))
+        total = np.bincount(batch.prompts, weights=np.abs(batch.advantages), minlength=len(seen))
+        position = np.cumsum(seen.told > 0) - 1
+        owners, rewards, outcomes = (told[0], told[1], told[2]) if told else (np.zeros(0, np.int64),) * 3
+        return Feedback(
+            prompts=self.prompts.pick(drawn),
+            counts=seen.told[drawn],
+            valid=seen.valid[drawn],
+            successes=seen.successes[drawn],
+            mean=seen.mean()[drawn],
+            signal=seen.signal()[drawn],
+            worth=total[drawn] / np.maximum(kept[drawn], 1),
+            rewards=np.asarray(rewards, np.float64),
+            outcomes=np.asarray(outcomes, np.float64),
+            owners=position[np.asarray(owners, np.int64)],
+        )

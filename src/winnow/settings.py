@@ -1,0 +1,65 @@
+"""The settings of a recipe's parts: their names, their plain values, and parts given by name."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from winnow import advantage as advantages
+from winnow import allocation as allocations
+from winnow import curriculum as curricula
+from winnow import selection as selections
+from winnow.advantage import Advantage
+from winnow.errors import unknown
+from winnow.objective.config import Objective
+from winnow.selection import Select
+
+if TYPE_CHECKING:
+    from winnow.recipe import Recipe
+
+PARTS = ("curriculum", "allocation", "gate", "selection", "advantage", "objective")
+"""Fields of a recipe whose own settings `Recipe.override` reaches."""
+
+
+def settings_of(part: object) -> set[str]:
+    """Return the names of the settings of a part; empty for a bare function."""
+    if not is_dataclass(part):
+        return set()
+    return {item.name for item in fields(part) if item.init and item.name != "rule"}
+
+
+def kind_of(role: str, part: object) -> dict[str, str]:
+    """Return what names a part that is not the standard one of its role."""
+    standard = {"selection": Select, "advantage": Advantage, "objective": Objective}.get(role)
+    return {} if standard is type(part) else {role: type(part).__name__.lower()}
+
+
+def plain_settings(part: Any) -> dict[str, Any]:
+    """Return the settings of a part as plain values."""
+    return {item.name: plain(getattr(part, item.name)) for item in fields(part) if item.init}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as a configuration file or a log can hold it."""
+    return value if isinstance(value, str | int | float | bool | None) else getattr(value, "__name__", repr(value))
+
+
+def named_part(recipe: Recipe, key: str, value: Any) -> Any:
+    """Turn a rule given by name, or as a bare function, into the part that holds it."""
+    if key == "allocation" and isinstance(value, str):
+        if value not in allocations.RULES:
+            raise unknown("allocation", value, allocations.RULES)
+        return allocations.RULES[value]()
+    if key == "curriculum" and isinstance(value, str):
+        if value not in curricula.RULES:
+            raise unknown("curriculum", value, curricula.RULES)
+        return curricula.RULES[value]()
+    if key == "selection" and (isinstance(value, str) or not hasattr(value, "m")):
+        if isinstance(value, str) and value in selections.PARTS:
+            return selections.PARTS[value]()
+        return replace(recipe.selection, rule=value) if isinstance(recipe.selection, Select) else Select(value)
+    if key == "advantage" and (isinstance(value, str) or not hasattr(value, "name")):
+        if isinstance(value, str) and value in advantages.PARTS:
+            return advantages.PARTS[value]()
+        return replace(recipe.advantage, rule=value) if isinstance(recipe.advantage, Advantage) else Advantage(value)
+    return value
