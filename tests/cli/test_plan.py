@@ -1,4 +1,7 @@
 import json
+import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -133,6 +136,91 @@ def test_every_recipe_has_a_plan(winnow, data, recipe):
     assert told.code == 0, told.err
     step = json.loads(told.out)["step"]
     assert step["m"] == (step["n"] if "pods" not in recipe else winnow_recipe(recipe).selection.m)
+
+
+def test_more_trained_than_any_prompt_has_is_refused(winnow):
+    sentence = "m=8 > n=4: no prompt has more than 4 rollouts to keep 8 of"
+    told = winnow("plan", "--recipe", "pods", "--n", 4, "--m", 8)
+    assert told.code == 2 and sentence in told.err
+    with pytest.raises(ConfigError, match=sentence):
+        step_plan(6, 4, 8)
+
+
+def test_m_above_the_mean_of_unequal_groups_is_told(winnow, data):
+    told = winnow("plan", "--recipe", "vigor+pods", "--m", 12, "--task", data)
+    assert told.code == 0 and "128 at most, all that are drawn; m 12 bounds a single prompt" in told.out
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"), [(["grpo"], "all"), (["pods", "--m", "0.5"], "0.5 of n"), (["pods"], "8")]
+)
+def test_m_is_a_number_a_share_or_all(winnow, data, options, shown):
+    told = winnow("plan", "--task", data, "--recipe", *options)
+    assert re.search(rf"^  m +{shown}  ", told.out, re.MULTILINE), told.out
+
+
+def test_one_spelling_of_optimiser(winnow, data):
+    told = winnow("plan", "--task", data)
+    assert told.out.count("optimiser steps") == 2 and "optimizer" not in told.out
+
+
+def test_rollouts_of_a_recipe_with_spare_prompts(winnow, data):
+    told = winnow("plan", "--recipe", "dapo", "--task", data)
+    assert "128 = 16 prompts x n 8; up to 384 where signal is missing" in told.out
+
+
+@pytest.mark.parametrize("host", ["trl", "verl"])
+def test_settings_of_one_host_are_all_that_is_printed(winnow, host):
+    # More prompts than the built-in task has: the data is the other trainer's.
+    common = ["plan", "--recipe", "pods", "--n", 16, "--m", 4, "--prompts", 5000, "--gpus", 8, "--host", host]
+    told = winnow(*common, "--set", "lr=1e-6")
+    assert told.code == 0, told.err
+    if host == "trl":
+        compile(told.out, "plan", "exec")
+        assert 'winnow.recipe("pods", n=16, m=4)' in told.out and "learning_rate=1e-06," in told.out
+        assert "max_steps" not in told.out and "max_completion_length" not in told.out
+    else:
+        assert "    +winnow.settings.m=4 \\\n" in told.out and "actor.optim.lr=1e-06 \\\n" in told.out
+    assert all(len(line) <= 120 for line in told.out.splitlines() if line.startswith("#"))
+    facts = json.loads(winnow(*common, "--json").out)
+    assert set(facts["hosts"]) == {"processes", host} and facts["run"]["prompts_in_data"] is None
+
+
+def test_the_data_of_the_user_counts_for_a_host_too(winnow, data):
+    told = winnow("plan", "--task", data, "--prompts", 64, "--host", "trl")
+    assert told.code == 2 and "64" in told.err
+
+
+def test_steps_and_passes_reach_the_host(winnow):
+    told = winnow("plan", "--host", "trl", "--steps", 30, "--set", "epochs=2", "--set", "minibatches=2")
+    assert "max_steps=120," in told.out
+    assert "num_train_epochs=2.0," in winnow("plan", "--host", "trl", "--passes", 2).out
+    assert "trainer.total_training_steps=30 " in winnow("plan", "--host", "verl", "--steps", 30).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--host", "tlr"), "unknown host 'tlr', did you mean 'trl'?"),
+        (("--host", "trl", "--pilot", 8), "leave out --pass-rate and --pilot"),
+        (("--host", "trl", "--pass-rate", 0.5), "leave out --pass-rate and --pilot"),
+        (("--host", "trl", "--recipe", "dapo", "--set", "recipe_options.factor=2.0"), "up to 256 rows could train"),
+    ],
+)
+def test_hosts_that_are_refused(winnow, arguments, message):
+    told = winnow("plan", *arguments)
+    assert told.code == 2 and message in told.err and not told.out
+
+
+def test_a_host_that_cannot_train_a_recipe_says_why_beside_the_others(winnow, data):
+    told = winnow("plan", "--recipe", "dapo", "--set", "recipe_options.factor=2.0", "--task", data)
+    assert told.code == 0, told.err
+    assert "TRL GRPOConfig  not possible there: up to 256 rows" in told.out and "rollout.n" in told.out
+
+
+def test_plans_need_no_torch():
+    code = "import sys, winnow.plan; assert not {'torch', 'trl', 'verl', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("passes", ["nan", "0", "-1", "1e300"])

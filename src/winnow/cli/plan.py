@@ -9,12 +9,13 @@ import typer
 
 from winnow.cli import options as o
 from winnow.cli.output import result
+from winnow.cli.plan_hosts import asked_for, check_host, host_names, hosts_facts
 
 if TYPE_CHECKING:
-    from winnow.plan import HostSettings
     from winnow.recipe import Recipe
     from winnow.train import TrainConfig
 
+HOST = "Other trainers"
 SHOWN = ("recipe", "task", "model", "prompts_per_step", "n", "m", "micro_batch", "lr", "epochs", "minibatches")
 """Settings that are told with where they came from."""
 SIZES = (2, 4, 8, 16, 32, 64)
@@ -22,7 +23,7 @@ EXAMPLES = (
     "winnow plan",
     "winnow plan --recipe pods --n 32 --m 8 --prompts 6 --micro-batch 4 --pass-rate 0.2",
     "winnow plan --task my.jsonl --model ./my-model --pilot 64",
-    "winnow plan --recipe pods --n 16 --m 4 --processes 4",
+    "winnow plan --recipe pods --n 16 --m 4 --host trl --gpus 4",
 )
 
 
@@ -51,7 +52,21 @@ def plan(
     pilot: Annotated[
         int | None, typer.Option(min=1, metavar="PROMPTS", help="Measure pass rates on so many prompts instead.")
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Processes or GPUs, for the TRL and verl settings.")] = 1,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="trl|verl",
+            help="Print the settings of this trainer only, ready to paste.",
+            autocompletion=host_names,
+            rich_help_panel=HOST,
+        ),
+    ] = None,
+    processes: Annotated[
+        int,
+        typer.Option(
+            "--gpus", "--processes", min=1, help="GPUs of that trainer, or its processes.", rich_help_panel=HOST
+        ),
+    ] = 1,
     config: o.Config = None,
     as_json: o.Json = False,
 ) -> None:
@@ -61,6 +76,7 @@ def plan(
     """
     from winnow.train import load_config
 
+    check_host(host, pass_rate, pilot)
     given = o.settings(
         [
             ("recipe", recipe), ("task", task), ("model", model), ("prompt_column", prompt_column),
@@ -71,19 +87,33 @@ def plan(
         assign,
     )  # fmt: skip
     resolved, provenance = load_config(config, given)
-    facts = work_out(resolved, provenance, passes)
-    facts["signal"] = _signal(resolved, facts["step"]["n"], pass_rate, pilot)
-    facts["hosts"] = _hosts(resolved, facts["step"], processes)
+    # Without a task of the user's, the settings of another trainer are for data that only that trainer sees.
+    own_data = host is None or provenance["task"] != "default"
+    facts = work_out(resolved, provenance, passes, with_data=own_data)
+    if host is None:
+        facts["signal"] = _signal(resolved, facts["step"]["n"], pass_rate, pilot)
+    asked = asked_for(resolved, provenance, facts["run"]["steps"], passes)
+    facts["hosts"] = hosts_facts(resolved, processes, asked, host)
     if as_json:
         print(json.dumps(facts), file=result())
+    elif host is not None:
+        print(facts["hosts"][host]["text"], end="", file=result())
     else:
         from winnow.cli.plan_text import show
 
         show(facts)
 
 
-def work_out(config: TrainConfig, provenance: dict[str, Any], passes: float | None) -> dict[str, Any]:
+def work_out(
+    config: TrainConfig, provenance: dict[str, Any], passes: float | None, *, with_data: bool = True
+) -> dict[str, Any]:
     """Return the sizes of the run, and for each setting they rest on its value and source.
+
+    Args:
+        config: the settings.
+        provenance: where each came from.
+        passes: passes over the data, which set the number of steps; None takes the limits of the settings.
+        with_data: load the task, to know how many prompts there are.
 
     Raises:
         ConfigError: sizes contradict each other.
@@ -94,9 +124,9 @@ def work_out(config: TrainConfig, provenance: dict[str, Any], passes: float | No
 
     recipe = check_recipe(config)
     step = _step(config, recipe)
-    rows = len(load_task(config).train)
+    rows = len(load_task(config).train) if with_data else None
     per_step = step["updates"]
-    if passes is not None:
+    if passes is not None and rows is not None:
         updates = optimizer_steps(rows, config.prompts_per_step, passes, updates_per_step=per_step)
         steps: int | None = updates // per_step
     else:
@@ -107,7 +137,7 @@ def work_out(config: TrainConfig, provenance: dict[str, Any], passes: float | No
             "optimizer_steps": steps * per_step,
             "rollouts": steps * step["rollouts"],
             "rows_at_most": steps * step["rows"],
-            "passes_over_the_data": steps * config.prompts_per_step / rows,
+            "passes_over_the_data": steps * config.prompts_per_step / rows if rows else None,
         }
     sources = {name: {"value": getattr(config, name), "from": _source(name, config, provenance)} for name in SHOWN}
     sources["n"]["value"], sources["m"]["value"] = recipe.allocation.n, recipe.selection.m
@@ -117,19 +147,17 @@ def work_out(config: TrainConfig, provenance: dict[str, Any], passes: float | No
 def _step(config: TrainConfig, recipe: Recipe) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from winnow.plan import step_plan
+    from winnow.plan import recipe_step
 
-    return asdict(
-        step_plan(
-            config.prompts_per_step,
-            recipe.allocation.n,
-            recipe.selection.m,
-            largest=recipe.allocation.largest,
-            micro_batch=config.micro_batch,
-            epochs=config.epochs,
-            minibatches=config.minibatches,
-        )
+    step = recipe_step(
+        recipe,
+        config.prompts_per_step,
+        micro_batch=config.micro_batch,
+        epochs=config.epochs,
+        minibatches=config.minibatches,
     )
+    # Of the prompts at hand, a curriculum opens one in `oversample`.
+    return asdict(step) | {"rollouts_at_most": step.rollouts * recipe.pool // recipe.curriculum.oversample}
 
 
 def _steps(config: TrainConfig, rollouts: int) -> int | None:
@@ -160,24 +188,4 @@ def _signal(config: TrainConfig, n: int, rates: list[float] | None, pilot: int |
         + ("" if rates else " (a guess: no --pass-rate)"),
         "at_n": shares[sizes.index(n)],
         "by_n": dict(zip(map(str, sizes), shares, strict=True)),
-    }
-
-
-def _hosts(config: TrainConfig, step: dict[str, Any], processes: int) -> dict[str, Any]:
-    from winnow.plan import StepPlan, trl_settings, verl_settings
-
-    sizes = StepPlan(**step)
-    shape: dict[str, Any] = {
-        "minibatches": config.minibatches,
-        "epochs": config.epochs,
-        "micro_batch": config.micro_batch,
-    }
-
-    def plain(found: HostSettings) -> dict[str, Any]:
-        return {"settings": found.settings, "rules": list(found.rules), "changed": list(found.changed)}
-
-    return {
-        "processes": processes,
-        "trl": plain(trl_settings(sizes, processes=processes, **shape)),
-        "verl": plain(verl_settings(sizes, gpus=processes, **shape)),
     }

@@ -8,6 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+LABELS = {"optimizer_steps": "optimiser steps"}
+"""Facts that are told under another name than in the JSON object, which has that of the code."""
+
 
 def show(facts: dict[str, Any]) -> None:
     """Print settings, sizes of a step and of the run, groups without signal, and the settings of other hosts."""
@@ -24,7 +27,11 @@ def show(facts: dict[str, Any]) -> None:
     block(
         "Settings",
         [
-            (name, _text(entry["value"], "unset"), f"[dim]{entry['from']}[/dim]")
+            (
+                name,
+                _share(entry["value"]) if name == "m" else _text(entry["value"], "unset"),
+                f"[dim]{entry['from']}[/dim]",
+            )
             for name, entry in facts["settings"].items()
         ],
         "and where each came from",
@@ -34,14 +41,20 @@ def show(facts: dict[str, Any]) -> None:
         "One step",
         [
             ("prompts", _text(step["prompts"])),
-            ("rollouts", f"{step['rollouts']:,} = {step['prompts']} prompts x n {step['n']}"),
-            ("trained rows", f"{step['rows']:,} = {step['prompts']} prompts x m {step['m']}, at most"),
+            ("rollouts", _rollouts(step)),
+            ("trained rows", _trained(step, facts["settings"]["m"]["value"])),
             ("micro-steps", _text(step["micro_steps"], "chosen by the learner")),
             ("optimiser steps", _text(step["updates"])),
         ],
         "n and m are means where the recipe moves rollouts between prompts",
     )
-    block("The run", [(name.replace("_", " "), _text(value, "until the clock ends it")) for name, value in run.items()])
+    block(
+        "The run",
+        [
+            (LABELS.get(name, name.replace("_", " ")), _text(value, "until the clock ends it"))
+            for name, value in run.items()
+        ],
+    )
     expected = [(f"n = {size}", f"{share:.1%}") for size, share in signal["by_n"].items()]
     block(f"Groups without signal: {signal['at_n']:.1%} expected", expected, f"from {signal['from']}")
     if "pass_rates" in signal:
@@ -54,13 +67,35 @@ def show(facts: dict[str, Any]) -> None:
             ],
             f"{signal['with_signal']} of {signal['prompts']} prompts had signal",
         )
+    gpus = facts["hosts"]["processes"]
     for host, title in (("trl", "TRL GRPOConfig"), ("verl", "verl")):
         found = facts["hosts"][host]
-        rows = [(name, _text(value)) for name, value in found["settings"].items()]
-        block(title, rows, f"{facts['hosts']['processes']} process(es)")
+        if "refused" in found:
+            block(title, [], f"not possible there: {found['refused']}")
+            continue
+        rows = [(name, _text(value)) for name, value in found["sizes"].items()]
+        block(title, rows, f"sizes on {gpus} GPU{'s' * (gpus > 1)}; all settings, to paste: --host {host}")
         for line in (*found["changed"], *found["rules"]):
             console.print(f"  [dim]{line}[/dim]", highlight=False)
         console.print()
+
+
+def _share(m: float) -> str:
+    """Tell a share of the group from a number of rollouts; all of it would read as one."""
+    return str(m) if isinstance(m, int) else "all" if m == 1.0 else f"{m:g} of n"
+
+
+def _rollouts(step: dict[str, Any]) -> str:
+    told = f"{step['rollouts']:,} = {step['prompts']} prompts x n {step['n']}"
+    most = step["rollouts_at_most"]
+    return told if most == step["rollouts"] else f"{told}; up to {most:,} where signal is missing"
+
+
+def _trained(step: dict[str, Any], m: float) -> str:
+    if isinstance(m, int) and m > step["n"]:
+        # Legal where groups are unequal: m bounds the large ones, and the mean n bounds their sum.
+        return f"{step['rows']:,} at most, all that are drawn; m {m} bounds a single prompt"
+    return f"{step['rows']:,} = {step['prompts']} prompts x m {step['m']}, at most"
 
 
 def _text(value: object, missing: str = "all") -> str:

@@ -1,17 +1,21 @@
-"""The settings of other trainers that train the rows of a plan, with their rules of divisibility."""
+"""What a plan looks like in another trainer, and the arithmetic that these trainers share."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from winnow.plan.sizes import StepPlan
+from winnow.errors import unknown
+
+HOSTS = {"trl": "TRL", "verl": "verl"}
+"""Trainers that settings can be printed for, with the name their users know."""
 
 
 @dataclass(frozen=True)
 class HostSettings:
-    """The settings of another trainer that train the same rows.
+    """The sizes of a step in the words of another trainer, so that it trains the same rows.
 
     Attributes:
         settings: its names and values.
@@ -24,88 +28,61 @@ class HostSettings:
     changed: tuple[str, ...] = ()
 
 
-def trl_settings(
-    plan: StepPlan, *, processes: int = 1, minibatches: int = 1, epochs: int = 1, micro_batch: int | None = None
-) -> HostSettings:
-    """Return `trl.GRPOConfig` settings for a plan, with ``num_generations`` set to m.
+@dataclass(frozen=True)
+class HostPlan:
+    """Everything a trainer has to be told to run a recipe.
 
-    TRL checks that m divides the generation batch over all processes; groups stay whole only when it
-    also divides the rows of each process, which is asked for here. Prompts are raised to the next multiple of
-    ``processes * minibatches`` where they are not one.
+    Attributes:
+        sizes: of a step.
+        objective: every setting of the loss, those at their default too.
+        run: what was asked for beyond the recipe, as the learning rate.
+        recipe: how winnow itself is switched on there.
+        limits: what this trainer cannot do, or does differently.
+    """
+
+    sizes: HostSettings
+    objective: dict[str, Any]
+    run: dict[str, Any] = field(default_factory=dict)
+    recipe: dict[str, Any] = field(default_factory=dict)
+    limits: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings but those of winnow; what the objective needs goes before what was asked for."""
+        return self.sizes.settings | self.run | self.objective
+
+
+def check_host(name: str) -> str:
+    """Return the name of a trainer.
+
+    Raises:
+        ConfigError: it is not among `HOSTS`; the message suggests the nearest.
+    """
+    if name not in HOSTS:
+        raise unknown("host", name, HOSTS)
+    return name
+
+
+def translated(asked: Mapping[str, Any], names: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return settings of a run under the names of a trainer, and a line on those that have none there.
 
     Args:
-        plan: the step.
-        processes: data-parallel processes.
-        minibatches: optimiser steps of one pass over the rows.
-        epochs: passes over the rows.
-        micro_batch: rows of a forward pass at most; None takes the plan's, else one group.
+        asked: values by their name in `winnow.train.TrainConfig`.
+        names: names there by names here.
     """
-    prompts, changed = _raised(plan.prompts, processes * minibatches, "processes x minibatches")
-    local = prompts // processes * plan.m
-    per_update = local // minibatches
-    batch = _divisor(per_update, micro_batch or plan.micro_batch or plan.m)
-    slices = local // batch
-    settings = {
-        "num_generations": plan.m,
-        "per_device_train_batch_size": batch,
-        "steps_per_generation": slices,
-        "gradient_accumulation_steps": slices // minibatches,
-        "num_iterations": epochs,
-    }
-    rules = (
-        f"rows per process {batch} x {slices} = {local}, a multiple of num_generations = m = {plan.m}",
-        f"generation batch {batch} x {slices} x {processes} processes = {local * processes} = "
-        f"{prompts} prompts x {plan.m}",
-        f"rows per optimiser step {batch} x {slices // minibatches} x {processes} = {per_update * processes}",
-    )
-    return HostSettings(settings, rules, changed)
+    found = {names[name]: value for name, value in asked.items() if name in names and value is not None}
+    lost = sorted(asked.keys() - names.keys())
+    return found, (f"not carried over: {', '.join(lost)}",) if lost else ()
 
 
-def verl_settings(
-    plan: StepPlan, *, gpus: int = 1, minibatches: int = 1, epochs: int = 1, micro_batch: int | None = None
-) -> HostSettings:
-    """Return verl settings for a plan: ``rollout.n`` is m, what is trained; n travels as ``__rollout_n__``.
-
-    verl counts ``train_batch_size`` and ``ppo_mini_batch_size`` in prompts and multiplies by
-    ``rollout.n``; rows that do not divide over the GPUs are padded, which these settings avoid.
-
-    Args:
-        plan: the step.
-        gpus: data-parallel size.
-        minibatches: optimiser steps of one pass over the rows.
-        epochs: passes over the rows.
-        micro_batch: rows of a forward pass at most; None takes the plan's, else one group.
-    """
-    # Rows of a mini-batch have to divide over the GPUs; raising prompts by whole mini-batches does it.
-    unit = minibatches * (gpus // math.gcd(gpus, plan.m))
-    prompts, changed = _raised(plan.prompts, unit, "minibatches x gpus / gcd(gpus, m)")
-    mini = prompts // minibatches
-    local = mini * plan.m // gpus
-    settings = {
-        "data.train_batch_size": prompts,
-        "actor_rollout_ref.rollout.n": plan.m,
-        "__rollout_n__": plan.n,
-        "actor_rollout_ref.actor.ppo_mini_batch_size": mini,
-        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": _divisor(
-            local, micro_batch or plan.micro_batch or plan.m
-        ),
-        "actor_rollout_ref.actor.ppo_epochs": epochs,
-        "trainer.use_v1": True,
-    }
-    rules = (
-        f"{prompts} prompts = {minibatches} x ppo_mini_batch_size {mini}",
-        f"mini-batch rows {mini} x rollout.n {plan.m} = {mini * plan.m}, a multiple of {gpus} GPUs",
-        f"{local} rows per GPU and mini-batch, a multiple of the micro-batch",
-    )
-    return HostSettings(settings, rules, changed)
-
-
-def _raised(prompts: int, unit: int, what: str) -> tuple[int, tuple[str, ...]]:
+def raised(prompts: int, unit: int, what: str) -> tuple[int, tuple[str, ...]]:
+    """Return the next multiple of ``unit``, and a line that says so where it is another number."""
     legal = math.ceil(prompts / unit) * unit
     if legal == prompts:
         return prompts, ()
     return legal, (f"prompts {prompts} -> {legal}, the next multiple of {unit} ({what})",)
 
 
-def _divisor(number: int, most: int) -> int:
+def largest_divisor(number: int, most: int) -> int:
+    """Return the largest divisor of ``number`` that is at most ``most``."""
     return max(size for size in range(1, min(number, most) + 1) if number % size == 0)

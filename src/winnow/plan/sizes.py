@@ -98,7 +98,9 @@ def step_plan(
     if n < 2 or kept < 2:
         raise ConfigError(f"n={n}, m={m}: a group needs at least two rollouts to generate and to train on")
     if m is not None and m > (largest or n):
-        raise ConfigError(f"m={m} > n={largest or n}: no more rollouts can be trained on than are generated")
+        raise ConfigError(
+            f"m={m} > n={n}: no prompt has more than {largest or n} rollouts to keep {m} of; lower m or raise n"
+        )
     rows = prompts * kept
     micro_steps = None
     if micro_batch is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -15,8 +14,9 @@ import winnow
 from winnow.budget import Budget
 from winnow.errors import ConfigError, unknown
 from winnow.host.trl.kept import ROW_MEANS, TOKEN_MEANS
-from winnow.objective.config import Objective
-from winnow.plan import kept_rows, step_plan, trl_settings
+from winnow.plan import objective_settings, recipe_step, rows_per_prompt, trl_settings
+from winnow.plan.rows import selects
+from winnow.plan.trl import check_room, check_weight
 from winnow.recipe import Recipe
 
 
@@ -37,10 +37,8 @@ def grpo_config(
         ConfigError: a setting is given that follows from the others.
     """
     chosen = winnow.recipe(recipe)
-    plan = step_plan(prompts, chosen.allocation.n, chosen.selection.m if _selects(chosen) else None,
-                     largest=chosen.allocation.largest)  # fmt: skip
     host = trl_settings(
-        plan,
+        recipe_step(chosen, prompts),
         processes=PartialState().num_processes,
         minibatches=minibatches,
         epochs=settings.get("num_iterations", 1),
@@ -55,25 +53,6 @@ def grpo_config(
             "or write a GRPOConfig by hand"
         )
     return GRPOConfig(**worked_out, **{key: value for key, value in settings.items() if key != "num_iterations"})
-
-
-def objective_settings(objective: Objective) -> dict[str, Any]:
-    """Return the settings of `GRPOConfig` for whatever in an objective differs from winnow's default.
-
-    What is at its default asks for nothing: the user's ``loss_type``, ``beta`` and ``epsilon`` stand.
-    """
-    default = Objective()
-    names = {"clip_low": "epsilon", "clip_high": "epsilon_high", "clip_dual": "delta", "kl_beta": "beta"}
-    needed = {
-        setting: getattr(objective, field)
-        for field, setting in names.items()
-        if getattr(objective, field) != getattr(default, field)
-    }
-    if objective.aggregation != default.aggregation:
-        needed["loss_type"] = {"sequence": "grpo", "constant": "dr_grpo"}[objective.aggregation]
-    if objective.constant_length is not None:
-        needed["max_completion_length"] = objective.constant_length
-    return needed
 
 
 def check_kind(dataset: Any, keywords: dict[str, Any]) -> None:
@@ -117,11 +96,7 @@ def check(recipe: Recipe, budget: Budget | None, args: GRPOConfig) -> None:
         )
     if args.auto_find_batch_size:
         raise ConfigError("auto_find_batch_size=True changes the batch behind the groups' back: set it to False")
-    if recipe.weight != "rollout" and args.beta:
-        raise ConfigError(
-            f"weight={recipe.weight!r} multiplies the loss of a row, and TRL's divergence term (beta={args.beta}) "
-            "cannot be multiplied: use beta=0.0 or weight='rollout'"
-        )
+    check_weight(recipe, args.beta)
     _check_objective(recipe, args)
     _check_rows(recipe, budget, args)
 
@@ -141,44 +116,24 @@ def _check_rows(recipe: Recipe, budget: Budget | None, args: GRPOConfig) -> None
     n, each = recipe.allocation.n, rows_per_prompt(recipe)
     prompts = args.generation_batch_size // args.num_generations
     if args.num_generations != each:
-        trained = f"m={each} of n={n}" if _selects(recipe) else f"all n={n}"
-        options = f"m={args.num_generations}" if _selects(recipe) else f"n={args.num_generations}"
+        trained = f"m={each} of n={n}" if selects(recipe) else f"all n={n}"
+        options = f"m={args.num_generations}" if selects(recipe) else f"n={args.num_generations}"
         raise ConfigError(
             f"num_generations={args.num_generations}: recipe {recipe.name!r} trains {trained} rollouts per prompt, and "
             f"TRL's num_generations is what trains. Set GRPOConfig({_legal(recipe, prompts, args)}), or use "
             f"recipe=winnow.recipe({recipe.name!r}, {options})"
         )
-    if (most := most_rows(recipe, budget, prompts)) > prompts * each:
-        raise ConfigError(
-            f"up to {most} rows could train, {prompts} prompts x num_generations={each} = {prompts * each} fit in the "
-            "batch: lower the budget, or let the recipe select, as winnow.recipe('vigor+pods', m=...)"
-        )
+    check_room(recipe, budget, prompts, each)
 
 
 def _legal(recipe: Recipe, prompts: int, args: GRPOConfig) -> str:
-    plan = step_plan(max(1, prompts), recipe.allocation.n, rows_per_prompt(recipe), largest=recipe.allocation.largest)
     host = trl_settings(
-        plan, processes=PartialState().num_processes, micro_batch=args.per_device_train_batch_size
+        recipe_step(recipe, max(1, prompts)),
+        processes=PartialState().num_processes,
+        micro_batch=args.per_device_train_batch_size,
     ).settings
     shown = ("num_generations", "per_device_train_batch_size", "steps_per_generation", "gradient_accumulation_steps")
     return ", ".join(f"{name}={host[name]}" for name in shown)
-
-
-def rows_per_prompt(recipe: Recipe) -> int:
-    """Return how many rollouts of a prompt train, on average at most: m, or n where all of them do."""
-    return kept_rows(recipe.allocation.n, recipe.selection.m if _selects(recipe) else None)
-
-
-def most_rows(recipe: Recipe, budget: Budget | None, prompts: int) -> int:
-    """Return the most rows that a step over ``prompts`` prompts can train."""
-    allocation, m = recipe.allocation, recipe.selection.m
-    drawn = prompts * allocation.n if budget is None else prompts * allocation.largest
-    if budget is not None and budget.rollouts is not None:
-        drawn = min(drawn, budget.rollouts)
-    drawn = math.ceil(drawn * getattr(allocation, "factor", 1.0))
-    if not _selects(recipe):
-        return drawn
-    return min(drawn, prompts * m) if isinstance(m, int) else math.floor(m * drawn + 1e-9)
 
 
 def with_longest(budget: Budget | None, args: GRPOConfig) -> Budget | None:
@@ -186,7 +141,3 @@ def with_longest(budget: Budget | None, args: GRPOConfig) -> Budget | None:
     if budget is None or budget.tokens is None or budget.longest is not None:
         return budget
     return replace(budget, longest=args.max_completion_length)
-
-
-def _selects(recipe: Recipe) -> bool:
-    return recipe.selection.name != "all_rows"
