@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -73,6 +74,19 @@ def identities(ids: Sequence[int | str] | npt.ArrayLike) -> IntArray:
         found = array.dtype if array.ndim == 1 else f"shape {array.shape}"
         raise ConfigError(f"ids must be a list of whole numbers or texts, found {found}")
     return array.astype(np.int64)
+
+
+def named_by(texts: Sequence[str]) -> IntArray:
+    """Return ids of prompts known by their text alone; of equal texts the k-th is another prompt than the first.
+
+    Complexity: O(characters).
+    """
+    met: Counter[str] = Counter()
+    names = []
+    for text in texts:
+        names.append(_hash(f"{met[text]}\n{text}"))
+        met[text] += 1
+    return np.array(names, np.int64)
 
 
 def _hash(text: str) -> int:

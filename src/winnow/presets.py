@@ -52,6 +52,13 @@ VIGOR = About(
     costs="rounds in sequence; few prompts get most rollouts, so less breadth",
     bias="group sizes depend on rewards; unequal groups pull unequally",
 )
+GMPO = About(
+    paper="GMPO, arXiv 2507.20673",
+    idea="the geometric instead of the arithmetic mean of a rollout's importance ratios",
+    saves="nothing; outlying ratios do not own the update, so that a batch bears more optimiser steps",
+    costs="with one optimiser step per batch it is GRPO with a mean per sequence",
+    bias="as GRPO",
+)
 BOTH = About(
     paper="VIGOR, arXiv 2607.22002, and PODS, arXiv 2504.13818; the combination is ours",
     idea="VIGOR decides who gets rollouts, PODS which of them train",
@@ -80,6 +87,11 @@ def _dapo() -> Recipe:
     return Recipe("dapo", allocation=Refill(), gate="zero_signal", objective=objective, about=DAPO)
 
 
+def _gmpo() -> Recipe:
+    objective = Objective(ratio="geometric", clip_low=0.4, clip_high=0.4, aggregation="sequence")
+    return Recipe("gmpo", objective=objective, about=GMPO)
+
+
 def _pods() -> Recipe:
     return Recipe("pods", allocation=Uniform(32), selection=Select("max_variance", 8), about=PODS)
 
@@ -92,6 +104,6 @@ def _vigor_pods() -> Recipe:
     return Recipe("vigor+pods", allocation=Vigor(), selection=Select("max_variance", 8), about=BOTH)
 
 
-for _build in (_grpo, _dr_grpo, _rloo, _dapo, _pods, _vigor, _vigor_pods):
+for _build in (_grpo, _dr_grpo, _rloo, _dapo, _pods, _vigor, _vigor_pods, _gmpo):
     register(_build().name, _build)
 register_declared()

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow import advantage as advantages
+from winnow import composition, gating
 from winnow import curriculum as curricula
-from winnow import gating
 from winnow import selection as selections
 from winnow.about import About
 from winnow.advantage import WEIGHT_RULES, Advantage
@@ -85,6 +85,7 @@ class Recipe:
                     f"m={m} > n={n}: no prompt has more than {self.allocation.largest} rollouts to keep {m} of; "
                     f"lower m or raise n"
                 )
+        composition.check(self)
 
     @property
     def barrier(self) -> bool:

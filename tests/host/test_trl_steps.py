@@ -196,6 +196,7 @@ def test_spares_come_in_one_order_and_unused_ones_come_first(tmp_path):
 
     class Batch:
         counts = np.array([8, 8, 8, 8, 8, 0, 0, 0, 0])
+        visited = 5
 
     spares.give_back(Batch)
     state = spares.state_dict()
@@ -226,3 +227,19 @@ def test_winnow_rewards_as_reward_functions():
     assert score([[{"role": "user", "content": "p"}]], [[{"role": "assistant", "content": " 7"}]], answer=["7"]) == [
         1.0
     ]
+
+
+def test_a_recipe_that_remembers_prompts_sees_them_by_their_text(tmp_path):
+    run = tiny.trainer(tiny.config(tmp_path, max_steps=3), recipe=winnow.recipe("greso", n=4))
+    run.train()
+    streaks = run.recipe.state_dict()["curriculum"]["streaks"]
+    assert 0 < len(streaks["ids"]) <= len({example["prompt"] for example in run.train_dataset})
+
+
+def test_a_recipe_that_needs_the_texts_of_all_ranks_is_refused(tmp_path):
+    def by_answer(rewards, groups, *, answers):
+        raise AssertionError
+
+    by_answer.needs = ("answers",)
+    with pytest.raises(ConfigError, match="needs answers of every rollout"):
+        tiny.trainer(tiny.config(tmp_path), recipe=winnow.recipe("grpo", n=4, advantage=by_answer))

@@ -181,6 +181,18 @@ def test_the_loss_reported_is_that_of_the_whole_batch() -> None:
     assert stats.clip_fraction == 0.0 and stats.kl is None and stats.drift == pytest.approx(0.0, abs=1e-6)
 
 
+def test_equal_advantages_per_token_are_the_advantage_of_the_row() -> None:
+    changed = []
+    for per_token in (False, True):
+        model = build("llama")
+        rows = rows_for(model)
+        if per_token:
+            rows = [replace(row, advantage=np.full(len(row.ids), row.advantage)) for row in rows]
+        learner(model).update(rows, totals_for(rows))
+        changed.append(torch.cat([parameter.detach().reshape(-1) for parameter in model.parameters()]))
+    assert torch.equal(*changed)
+
+
 def test_an_update_raises_what_was_rewarded() -> None:
     model = build("llama")
     rows = [replace(row, advantage=1.0 if index else -1.0) for index, row in enumerate(rows_for(model, 2))]

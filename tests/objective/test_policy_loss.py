@@ -187,6 +187,8 @@ def test_weights_multiply_the_loss_of_their_row() -> None:
         ({"clip_high": -1.0}, "clip_high"),
         ({"clip_high": math.nan}, "clip_high"),
         ({"clip_dual": 1.0}, "clip_dual"),
+        ({"ratio": "sequence"}, "allowed: geometric, token"),
+        ({"ratio": "geometric"}, 'use aggregation="sequence"'),
         ({"aggregation": "tokens"}, "did you mean 'token'"),
         ({"denominator": "all"}, "allowed: full, kept"),
         ({"constant_length": 0}, "constant_length"),
@@ -219,3 +221,43 @@ def test_the_settings_need_no_torch() -> None:
 
     code = "import sys; from winnow.objective import Objective; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("advantage", "value"), [(1.0, 0.975310), (-1.0, -1.077884), (0.5, 0.487655), (0.0, 0.0)])
+def test_d5_the_geometric_mean_of_clipped_ratios(advantage: float, value: float) -> None:
+    objective = Objective(ratio="geometric", clip_low=0.4, clip_high=0.4, aggregation="sequence")
+    new = torch.tensor([[0.6, -0.6, 0.1, 0.0, 9.0]], dtype=torch.float64, requires_grad=True)
+    one = torch.ones(1, dtype=torch.float64)
+    terms = policy_loss(new, torch.zeros_like(new), advantage * one, one, torch.tensor([4]), objective, 1.0)
+    assert -terms.loss.item() == pytest.approx(value, abs=1e-6)
+    terms.loss.backward()
+    free = [False, True, True, True, False] if advantage > 0 else [True, False, True, True, False]
+    assert new.grad is not None and new.grad[0, 4] == 0
+    if advantage:
+        assert (new.grad[0] != 0).tolist() == free
+        assert new.grad[0][free] == pytest.approx(-value / 4, abs=1e-6)
+        assert int(terms.clipped) == 1
+
+
+def test_on_policy_the_geometric_mean_has_the_gradient_of_the_sequence_mean() -> None:
+    torch.manual_seed(0)
+    old = torch.randn(3, 5, dtype=torch.float64)
+    lengths, advantages = torch.tensor([5, 2, 4]), torch.tensor([1.0, -0.5, 2.0], dtype=torch.float64)
+    gradients = []
+    for ratio in ("token", "geometric"):
+        new = old.clone().requires_grad_()
+        objective = Objective(ratio=ratio, aggregation="sequence")  # type: ignore[arg-type]
+        policy_loss(new, old, advantages, torch.ones(3), lengths, objective, 3.0).loss.backward()
+        gradients.append(new.grad)
+    assert torch.allclose(*gradients)  # type: ignore[arg-type]
+
+
+def test_advantages_per_token_train_each_token_with_its_own() -> None:
+    new = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True)
+    advantages = torch.tensor([[1.0, -2.0, 7.0], [0.0, 3.0, 1.0]], dtype=torch.float64)
+    rest = torch.zeros_like(new), advantages, torch.ones(2), torch.tensor([2, 3])
+    policy_loss(new, *rest, Objective(), 5.0).loss.backward()
+    assert new.grad is not None
+    assert torch.allclose(new.grad * -5, torch.tensor([[1.0, -2.0, 0.0], [0.0, 3.0, 1.0]], dtype=torch.float64))
+    with pytest.raises(ValueError, match="one term per row"):
+        policy_loss(new, *rest, Objective(ratio="geometric", aggregation="sequence"), 5.0)

@@ -29,6 +29,7 @@ class Nsr:
     """
 
     positive: float = 0.0
+    own_signal = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.positive <= 1:

@@ -10,6 +10,7 @@ from winnow.errors import ConfigError, unknown
 
 Aggregation = Literal["token", "sequence", "constant"]
 Denominator = Literal["kept", "full"]
+Ratio = Literal["token", "geometric"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,12 @@ class Objective:
     ``-min(rho A, clip(rho, 1 - clip_low, 1 + clip_high) A) + kl_beta * k3`` (GRPO, 2402.03300; the asymmetric
     clip is DAPO's, 2503.14476; ``constant`` aggregation is Dr.GRPO's, 2503.20783).
 
+    With ``ratio="geometric"`` the term is of a whole row, ``-A exp(mean over its tokens of c)``, c being the log-ratio
+    clipped from above at ``clip_high`` where A > 0 and from below at ``-clip_low`` where A < 0 (GMPO, 2507.20673): the
+    bounds are in log space, the paper's are 0.4.
+
     Attributes:
+        ratio: importance ratios per ``token``, or their ``geometric`` mean over a row.
         clip_low: how far below 1 the ratio still counts, in [0, 1].
         clip_high: how far above 1 the ratio still counts, >= 0; may be infinite.
         clip_dual: for A < 0 the term is at most ``-clip_dual * A``; > 1, None leaves it open.
@@ -53,6 +59,7 @@ class Objective:
         ConfigError: for a value outside its range.
     """
 
+    ratio: Ratio = "token"
     clip_low: float = 0.2
     clip_high: float = 0.2
     clip_dual: float | None = None
@@ -65,6 +72,10 @@ class Objective:
     def __post_init__(self) -> None:
         if self.aggregation not in get_args(Aggregation):
             raise unknown("aggregation", self.aggregation, get_args(Aggregation))
+        if self.ratio not in get_args(Ratio):
+            raise unknown("ratio", self.ratio, get_args(Ratio))
+        if self.ratio == "geometric" and (self.aggregation != "sequence" or self.clip_dual is not None):
+            raise ConfigError('ratio="geometric" makes one term of a row: use aggregation="sequence", and no clip_dual')
         if self.denominator not in get_args(Denominator):
             raise unknown("denominator", self.denominator, get_args(Denominator))
         if not 0.0 <= self.clip_low <= 1.0:

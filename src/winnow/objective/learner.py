@@ -161,8 +161,8 @@ class Learner:
         )
 
     def _trains(self, row: Row) -> bool:
-        live = self.objective.kl_beta > 0 or row.advantage != 0.0
-        return live and row.weight != 0.0 and len(row.ids) > 0
+        live = row.teaches or (self.objective.kl_beta > 0 and row.weight != 0.0)
+        return live and len(row.ids) > 0
 
     def _shares(self, batch: Sequence[Row], epoch: int) -> Iterator[tuple[list[Row], float]]:
         """Yield the rows of each optimiser step and their share of the divisor; the shares add up to 1."""
@@ -201,7 +201,7 @@ class Learner:
         return policy_loss(
             new_RT,
             sampled_RT,
-            new_RT.new_tensor([row.advantage for row in rows]),
+            _advantages(rows, new_RT),
             new_RT.new_tensor([row.weight for row in rows]),
             torch.tensor([len(row.ids) for row in rows], device=new_RT.device),
             self.objective,
@@ -238,3 +238,13 @@ class Learner:
         self.optimizer.load_state_dict(state["optimizer"])
         self._masters.load_state_dict(state.get("masters", {}))
         self.steps, self.updates = int(state["steps"]), int(state["updates"])
+
+
+def _advantages(rows: Sequence[Row], like_RT: Tensor) -> Tensor:
+    """Return advantages (R,), or (R, T) when a row has one per token."""
+    if all(np.ndim(row.advantage) == 0 for row in rows):
+        return like_RT.new_tensor([row.advantage for row in rows])
+    advantages_RT = torch.zeros_like(like_RT, requires_grad=False)
+    for index, row in enumerate(rows):
+        advantages_RT[index, : len(row.ids)] = torch.as_tensor(row.advantage)
+    return advantages_RT

@@ -64,10 +64,38 @@ def surrogate(ratio: Tensor, advantage: Tensor, objective: Objective) -> tuple[T
     return value, clipped
 
 
+def geometric(
+    log_ratio_RT: Tensor, advantages_R: Tensor, lengths_R: Tensor, objective: Objective
+) -> tuple[Tensor, Tensor]:
+    """Return GMPO's objective of each row, on every one of its tokens, and where the clip removed a token's gradient.
+
+    The value of a row is ``A exp(mean c)``; standing on all T tokens of the row, their mean is that value again, so the
+    aggregation over tokens is the one of every other objective.
+
+    Args:
+        log_ratio_RT: log importance ratios, 0 in the padding.
+        advantages_R: one per row.
+        lengths_R: real tokens per row.
+        objective: the clip bounds, in log space.
+
+    Raises:
+        ValueError: for advantages per token.
+    """
+    if advantages_R.ndim != 1:
+        raise ValueError("the geometric ratio has one term per row; it cannot take advantages per token")
+    positive_R1 = advantages_R[:, None] > 0
+    kept_RT = torch.where(
+        positive_R1, log_ratio_RT.clamp(max=objective.clip_high), log_ratio_RT.clamp(min=-objective.clip_low)
+    )
+    clipped_RT = kept_RT != log_ratio_RT
+    value_R = advantages_R * (kept_RT.sum(-1) / lengths_R.clamp(min=1)).exp()
+    return value_R[:, None].expand_as(log_ratio_RT), clipped_RT
+
+
 def policy_loss(
     logprobs_RT: Tensor,
     sampled_RT: Tensor,
-    advantages_R: Tensor,
+    advantages: Tensor,
     weights_R: Tensor,
     lengths_R: Tensor,
     objective: Objective,
@@ -79,7 +107,7 @@ def policy_loss(
     Args:
         logprobs_RT: log-probabilities under the current policy, with gradient.
         sampled_RT: log-probabilities when the tokens were sampled.
-        advantages_R: one advantage per row, copied to its tokens.
+        advantages: (R,) one per row, copied to its tokens, or (R, T).
         weights_R: multiply the rows' losses.
         lengths_R: real tokens per row, int64; a row of length 0 adds nothing.
         objective: clip bounds, aggregation, divergence.
@@ -87,7 +115,8 @@ def policy_loss(
         reference_RT: log-probabilities under the reference; needed when ``objective.kl_beta`` > 0.
 
     Raises:
-        ValueError: for a divisor that is not positive, or a divergence without reference.
+        ValueError: for a divisor that is not positive, a divergence without reference, or advantages per token with
+            the geometric ratio, which has one term per row.
     """
     if not divisor > 0:
         raise ValueError(f"divisor is {divisor}; it must be > 0 (a batch without rows or tokens has no loss)")
@@ -97,7 +126,10 @@ def policy_loss(
     # Padding is replaced before the exponential: inf x 0 would be NaN.
     log_ratio_RT = torch.where(mask_RT, logprobs_RT - sampled_RT, 0.0)
     ratio_RT = log_ratio_RT.exp()
-    value_RT, clipped_RT = surrogate(ratio_RT, advantages_R[:, None], objective)
+    if objective.ratio == "geometric":
+        value_RT, clipped_RT = geometric(log_ratio_RT, advantages, lengths_R, objective)
+    else:
+        value_RT, clipped_RT = surrogate(ratio_RT, advantages.reshape(len(lengths_R), -1), objective)
     term_RT = -value_RT
     kl = kl_clamped = logprobs_RT.new_zeros(())
     clamped_RT = None

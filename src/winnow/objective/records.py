@@ -17,15 +17,20 @@ class Row:
         prompt_ids: token ids of the prompt, at least one.
         ids: sampled ids int64 (T,), end-of-sequence id included; all of them are trained.
         logprobs: their log-probabilities when sampled, float32 (T,).
-        advantage: of the rollout, copied to its tokens.
+        advantage: of the rollout, copied to its tokens; or one for each of them, float (T,).
         weight: multiplies the row's loss.
     """
 
     prompt_ids: Sequence[int]
     ids: npt.NDArray[np.int64]
     logprobs: npt.NDArray[np.float32]
-    advantage: float
+    advantage: float | npt.NDArray[np.float64]
     weight: float = 1.0
+
+    @property
+    def teaches(self) -> bool:
+        """Whether an advantage and the weight differ from 0."""
+        return bool(np.any(self.advantage)) and self.weight != 0.0
 
     @property
     def length(self) -> int:

@@ -147,7 +147,8 @@ def draw(
             parts, extras = score(given, sampled)
         clock.lap("score")
         wave = _Wave.of(owners, parts, ends, weights, outcome)
-        step.tell(owners, wave.rewards, outcomes=wave.outcomes, tokens=wave.lengths)
+        facts = {"truncated": ~wave.finished} if "truncated" in step.recipe.needs else {}
+        step.tell(owners, wave.rewards, outcomes=wave.outcomes, tokens=wave.lengths, **facts)
         first = told + ranks.rank * len(mine)
         numbers = range(first, min(first + len(mine), told + len(owners)))
         rows |= {number: _row(number, k, int(mine[k]), sampled, extras) for k, number in enumerate(numbers)}

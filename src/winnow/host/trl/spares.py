@@ -50,11 +50,10 @@ class Spares:
         return [dict(self._dataset[place]) for place in self._order.next(self._drawn)]
 
     def give_back(self, batch: TrainBatch) -> None:
-        """Put the spares that got no rollout back in front; spares are the last prompts of a step."""
+        """Put the spares that were not looked at back in front; spares are the last prompts of a step."""
         if self._order is None:
             return
-        spare_counts = batch.counts[len(batch.counts) - self._drawn :]
-        used = int((spare_counts > 0).sum())
+        used = max(0, batch.visited - (len(batch.counts) - self._drawn))
         if used < self._drawn:
             self._order.load_state_dict(self._before)
             if used:

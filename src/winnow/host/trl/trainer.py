@@ -24,6 +24,7 @@ from winnow.budget import Budget, Ledger
 from winnow.errors import unknown
 from winnow.groups import FloatArray
 from winnow.host.trl import checkpoint, metrics
+from winnow.host.trl.begin import begin, check_columns
 from winnow.host.trl.draw import Drawn, Example, Sampled, draw
 from winnow.host.trl.empty import SkipEmpty
 from winnow.host.trl.kept import Kept, complete, deal
@@ -74,6 +75,7 @@ class WinnowGRPOTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]
         **keywords: Any,
     ) -> None:
         self.recipe = winnow.recipe(recipe)
+        check_columns(self.recipe)
         check_kind(train_dataset, keywords)
         if args is not None:
             check(self.recipe, budget, args)
@@ -145,7 +147,7 @@ class WinnowGRPOTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]
         self._generations += 1
         examples = examples + self._spares.next(len(examples))
         seed = derive(self.args.seed, "decide", self._generations)
-        step = self.recipe.begin(examples, budget=self.budget, seed=seed)
+        step = begin(self.recipe, [example["prompt"] for example in examples], self.budget, seed)
         weights = self.reward_weights.double().cpu().numpy()
         drawn = draw(step, examples, self._ranks, self._sample, self._score, weights, self._outcome)
         self._spares.give_back(drawn.batch)

@@ -1,0 +1,42 @@
+"""Which parts of a recipe exclude each other; every message names the two and says what to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from winnow.columns import needed
+from winnow.errors import ConfigError
+
+if TYPE_CHECKING:
+    from winnow.recipe import Recipe
+
+
+def check(recipe: Recipe) -> None:
+    """Refuse combinations that would run and mean something else than they say.
+
+    At most one part decides how many rollouts a prompt gets: the allocation. Curricula and gates only veto, selection
+    only drops (selection.md, 17.4). Beyond that:
+
+    - a selection that ranks advantages takes them from whole groups, so ``stats`` is ``"full"``;
+    - an advantage that finds signal in groups of equal rewards (``own_signal = True``) cannot stand behind a gate that
+      removes them;
+    - a part with a method ``check_with(recipe)`` says itself what it does not go with.
+
+    Raises:
+        ConfigError: the two parts in conflict.
+    """
+    selection, advantage = recipe.selection, recipe.advantage
+    if "advantages" in needed(selection) and recipe.stats == "kept":
+        raise ConfigError(
+            f"selection {selection.name} ranks advantages over whole groups, stats='kept' computes them over what it "
+            "keeps: set stats='full'"
+        )
+    if getattr(advantage, "own_signal", False) and recipe.gate == "zero_signal":
+        raise ConfigError(
+            f"advantage {advantage.name} learns from groups of equal rewards, gate zero_signal removes them: set "
+            "gate='none'"
+        )
+    for part in (recipe.curriculum, recipe.allocation, recipe.gate, selection, advantage):
+        own = getattr(part, "check_with", None)
+        if own is not None:
+            own(recipe)
