@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from winnow.advantage import group_weights
+from winnow.advantage import Segments, group_weights
 from winnow.budget import Ledger
 from winnow.columns import needed
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
+from winnow.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from winnow.recipe import Recipe
 
+Stretches = tuple[IntArray, FloatArray]
 FATES = np.array(["unscorable", "gated", "not selected", "no signal", "trained"])
 UNSCORABLE, GATED, NOT_SELECTED, NO_SIGNAL, TRAINED = range(5)
 
@@ -38,6 +40,8 @@ class TrainBatch:
         kept_rows, kept_tokens: the loss denominator over kept rows (``no signal`` ones included).
         full_rows, full_tokens: the same over all scorable rows.
         counts: int64 (P,) rollouts each prompt got; 0 where a curriculum passed it over.
+        stretches: for each kept row of a recipe that branches, where its stretches end in its own tokens, int64 (S,),
+            and their advantages, float64 (S,); `advantages` then are means over tokens. Else None.
         visited: candidates that count as seen; those after them come again first in the next step.
         signal: bool (P,) its outcomes differ.
         reason: why budget is left over, or an empty string.
@@ -58,6 +62,14 @@ class TrainBatch:
     reason: str
     ledger: Ledger
     visited: int
+    stretches: list[Stretches] | None = None
+
+    def per_token(self, row: int) -> FloatArray | float:
+        """Return the advantage of kept row number ``row``: one number, or one per own token where it branched."""
+        if self.stretches is None:
+            return float(self.advantages[row])
+        ends, values = self.stretches[row]
+        return np.repeat(values, np.diff(ends, prepend=0))
 
 
 def funnel(
@@ -68,6 +80,7 @@ def funnel(
     *,
     columns: Mapping[str, npt.NDArray[Any]] | None = None,
     prompt_weights: FloatArray | None = None,
+    tree: Tree | None = None,
     waves: int = 1,
     reason: str = "",
 ) -> TrainBatch:
@@ -80,6 +93,7 @@ def funnel(
         rng: for random selections and ties.
         columns: further columns by name, each (N, ...), for rules that need them.
         prompt_weights: float64 (P,) multipliers of the rows of each prompt, or None.
+        tree: which rollouts continue which, or None where none does.
         waves: copied into the ledger.
         reason: copied into the batch.
 
@@ -93,7 +107,8 @@ def funnel(
     tokens: IntArray = np.zeros(0, np.int64)
     if told is not None:
         prompts, rewards, outcomes, tokens = told  # type: ignore[assignment]
-    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes}
+    depth = np.array([leaf.depth for leaf in tree.leaves] if tree else np.zeros(len(prompts)), np.int64)
+    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth}
     fate = np.full(len(prompts), UNSCORABLE)
     scorable = np.isfinite(rewards)
     fate[scorable] = GATED
@@ -113,7 +128,11 @@ def funnel(
     weights = group_weights(prompts[rows], recipe.weight) * selection.weights
     if prompt_weights is not None:
         weights = weights * prompt_weights[prompts[rows]]
-    trained = (advantages != 0) & (weights != 0)
+    stretches = segments_of(recipe, tree, rows)
+    if stretches is not None:
+        advantages = np.array([value @ np.diff(end, prepend=0) / end[-1] for end, value in stretches])
+    taught = advantages != 0 if stretches is None else np.array([value.any() for _, value in stretches], bool)
+    trained = taught & (weights != 0)
     fate[rows] = np.where(trained, TRAINED, NO_SIGNAL)
     numbers = np.bincount(fate, minlength=len(FATES))
     ledger = Ledger(
@@ -146,7 +165,16 @@ def funnel(
         reason=reason,
         ledger=ledger,
         visited=len(seen),
+        stretches=stretches,
     )
+
+
+def segments_of(recipe: Recipe, tree: Tree | None, rows: IntArray) -> list[Stretches] | None:
+    """Return the stretches of rows of a tree with their advantages; None where each row has one advantage."""
+    if tree is None or not isinstance(recipe.advantage, Segments):
+        return None
+    ends, steps = tree.ends(), recipe.advantage.steps(tree)
+    return [(ends[row], steps[row]) for row in rows.tolist()]
 
 
 def _take(facts: Mapping[str, npt.NDArray[Any]], part: object, rows: IntArray) -> dict[str, npt.NDArray[Any]]:

@@ -25,7 +25,7 @@ class Opened:
     """
 
     def __init__(self, candidates: Candidates, choice: Choice) -> None:
-        self._size = len(candidates)
+        self.candidates = self._size = len(candidates)
         self._visited = min(choice.visited, self._size)
         self._places = choice.opened
         self._inverse: IntArray = np.full(self._size, -1, np.int64)
@@ -38,15 +38,25 @@ class Opened:
         return len(self._places)
 
     def outside(self, prompts: IntArray) -> IntArray:
-        """Return the candidates behind open prompts."""
-        return self._places[prompts]
+        """Return the candidates behind open prompts; numbers of forks follow those of the candidates."""
+        forks = prompts >= len(self)
+        if not forks.any():
+            return self._places[prompts]
+        return np.where(forks, prompts - len(self) + self._size, self._places[np.where(forks, 0, prompts)])
 
-    def inside(self, candidates: IntArray) -> IntArray:
-        """Return the open prompts behind candidates.
+    def inside(self, candidates: IntArray, forks: int = 0) -> IntArray:
+        """Return the open prompts behind candidates, and behind the numbers of ``forks`` forks.
 
         Raises:
             ValueError: if one is no candidate of this step, or was not opened.
         """
+        if forks and (candidates >= self._size).any():
+            beyond = candidates >= self._size
+            if candidates.max() < self._size + forks:
+                known = self.inside(candidates[~beyond]) if not beyond.all() else candidates[~beyond]
+                prompts = candidates - self._size + len(self)
+                prompts[~beyond] = known
+                return prompts
         if candidates.min() < 0 or candidates.max() >= self._size:
             wrong = candidates[(candidates < 0) | (candidates >= self._size)][0]
             raise ValueError(f"tell: prompt {wrong} is not in this step, which has prompts 0 to {self._size - 1}")

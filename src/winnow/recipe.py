@@ -16,7 +16,7 @@ from winnow import curriculum as curricula
 from winnow import selection as selections
 from winnow.about import About
 from winnow.advantage import WEIGHT_RULES, Advantage
-from winnow.allocation import Allocation, Uniform
+from winnow.allocation import Allocation, Branches, Uniform
 from winnow.budget import Budget
 from winnow.candidates import Candidates
 from winnow.columns import ALWAYS, needed
@@ -105,6 +105,11 @@ class Recipe:
         """Columns that `Step.tell` has to be given, see `winnow.columns`."""
         names = dict.fromkeys((*needed(self.selection), *needed(self.advantage)))
         return tuple(name for name in names if name not in ALWAYS)
+
+    @property
+    def branches(self) -> bool:
+        """True if rollouts may continue others, which takes a host that can: see `Step.fork`."""
+        return isinstance(self.allocation, Branches)
 
     @property
     def remembers(self) -> bool:

@@ -66,6 +66,8 @@ class Rollout:
         finish: ``"stop"`` when the end-of-sequence id was sampled, ``"length"`` when the limit cut it.
         text: ``ids`` decoded without special tokens; never encoded again.
         verdict: what the reward said, None until scored.
+        prefix: ids int64 of other rollouts that this one continues, between the prompt and ``ids``; None for one that
+            begins at the prompt. ``text`` then is that of both.
     """
 
     prompt: int
@@ -75,3 +77,4 @@ class Rollout:
     finish: Literal["stop", "length"]
     text: str
     verdict: Verdict | None = None
+    prefix: npt.NDArray[np.int64] | None = None

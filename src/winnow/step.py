@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from winnow.allocation.base import NOTHING, Grant
+from winnow.allocation.base import NOTHING, Branches, Grant
 from winnow.batch import TrainBatch, funnel
 from winnow.budget import Budget
 from winnow.candidates import Candidates
 from winnow.columns import Columns
 from winnow.errors import BudgetError, ConfigError
-from winnow.groups import FloatArray, IntArray, as_rewards
+from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 from winnow.opened import Opened
 from winnow.requests import Pending, Requests
+from winnow.told import Scores, scores_of, whole
+from winnow.tree import Fork, Tree
 
 if TYPE_CHECKING:
     from winnow.recipe import Recipe
-
-
-Scores = npt.ArrayLike | Sequence[float | None]
-LARGEST = 1e150  # squares of larger rewards overflow
 
 
 class Step:
@@ -44,7 +42,9 @@ class Step:
         size = len(self._opened)
         self.budget = budget or Budget(rollouts=size * recipe.allocation.n)
         self.seen = Observed(size)
-        self._allocator = recipe.allocation.begin(self._opened.prompts, self.budget.rollouts, self._rng)
+        self._tree = Tree(size)
+        plan, given = recipe.allocation, (self._opened.prompts, self.budget.rollouts, self._rng)
+        self._allocator = plan.grow(*given, self._tree) if isinstance(plan, Branches) else plan.begin(*given)
         self._pending = Pending(NOTHING)
         self._asked = self._granted = self._told = self._tokens = self._waves = 0
         self._out: IntArray = np.zeros(size, np.int64)
@@ -110,8 +110,9 @@ class Step:
         left = None if self.budget.rollouts is None else self.budget.rollouts - self._granted
         grant = self._allocator.next(self.seen, left)
         self._pending = Pending(grant)
+        self._out = np.pad(self._out, (0, len(self.seen) + len(self._tree.forks) - len(self._out)))
         self._granted += int(grant.counts.sum())
-        np.add.at(self.seen.granted, grant.prompts, grant.counts)
+        np.add.at(self.seen.granted, self._tree.root(grant.prompts), grant.counts)
 
     def tell(
         self,
@@ -142,12 +143,12 @@ class Step:
         """
         if self._batch is not None:
             raise ConfigError("tell: the step is finished; begin a new one")
-        where = _whole(prompts, "prompts")
-        scores = _scores(rewards, "rewards")
-        verdicts = scores if outcomes is None else _scores(outcomes, "outcomes")
+        where = whole(prompts, "prompts")
+        scores = scores_of(rewards, "rewards")
+        verdicts = scores if outcomes is None else scores_of(outcomes, "outcomes")
         if tokens is None and self.budget.tokens is not None:
             raise ConfigError("a token budget needs tell(..., tokens=...): the generated tokens of each rollout")
-        lengths = np.zeros(len(where), np.int64) if tokens is None else _whole(tokens, "tokens")
+        lengths = np.zeros(len(where), np.int64) if tokens is None else whole(tokens, "tokens")
         if not len(where) == len(scores) == len(verdicts) == len(lengths):
             raise ValueError(
                 f"tell: {len(where)} prompts, {len(scores)} rewards, {len(verdicts)} outcomes and "
@@ -156,16 +157,19 @@ class Step:
         if len(where) == 0:
             return
         further = self._columns.check(len(where), columns)
-        where = self._opened.inside(where)
+        where = self._opened.inside(where, len(self._tree.forks))
         self._check(where, lengths)
         verdicts = np.where(np.isnan(verdicts) | ~np.isfinite(scores), scores, verdicts)
         np.subtract.at(self._out, where, 1)
         self._told += len(where)
         self._tokens += int(lengths.sum())
-        self._chunks.append((where, scores, verdicts, lengths))
+        roots = self._tree.root(where)
+        if self.recipe.branches:
+            self._tree.add(where, verdicts, lengths)
+        self._chunks.append((roots, scores, verdicts, lengths))
         self._columns.add(further)
-        self.seen.add(where, verdicts if self.recipe.signal == "outcome" else scores)
-        self._allocator.hear(where, self.seen)
+        self.seen.add(roots, verdicts if self.recipe.signal == "outcome" else scores)
+        self._allocator.hear(roots, self.seen)
 
     def _check(self, where: IntArray, lengths: IntArray) -> None:
         told, counts = np.unique(where, return_counts=True)
@@ -179,6 +183,16 @@ class Step:
         if lengths.min() < 0:
             raise ValueError(f"tell: tokens={lengths.min()}: a rollout cannot have fewer than 0 tokens")
         self.budget.check(self._tokens + int(lengths.sum()), int(lengths.max()))
+
+    def fork(self, number: int) -> Fork | None:
+        """Return what a number of `ask` continues, or None where it stands for a prompt.
+
+        Only recipes that branch (`Recipe.branches`) ask for continuations. The rollout named is a position in the
+        order told, its ``cut`` counts its own tokens. The continuation is told under the same number, and its
+        ``tokens`` are its own.
+        """
+        place = number - self._opened.candidates
+        return None if place < 0 else self._tree.forks[place]
 
     def finish(self) -> TrainBatch:
         """Gate, select and weigh what came back, and tell the rules that remember; called again: the same batch.
@@ -200,6 +214,7 @@ class Step:
             told,
             self._rng,
             columns=self._columns.joined(),
+            tree=self._tree if self.recipe.branches else None,
             prompt_weights=self._opened.weights,
             waves=self._waves,
             reason=reason,
@@ -219,21 +234,3 @@ class Step:
         if self._room() > 0:
             return self._allocator.reason
         return f"{left} tokens are left, fewer than one rollout of at most {self.budget.longest} may need"
-
-
-def _whole(values: npt.ArrayLike, name: str) -> IntArray:
-    array = np.atleast_1d(np.asarray(values))
-    if array.dtype.kind not in "iu" and array.size:
-        raise ValueError(f"tell: {name} must be whole numbers, found {array.dtype} such as {array.flat[0].item()!r}")
-    return array.astype(np.int64)
-
-
-def _scores(values: Scores, name: str) -> FloatArray:
-    given = np.atleast_1d(cast(npt.ArrayLike, values))  # keeps the mask of a masked array
-    if given.dtype.kind in "USc":
-        raise ValueError(f"tell: {name} must be numbers or None, found {given.flat[0].item()!r}")
-    array = as_rewards(given).astype(np.float64)  # a copy: the caller may reuse its array
-    large = np.isfinite(array) & (np.abs(array) > LARGEST)
-    if large.any():
-        raise ValueError(f"tell: {name} of {array[large][0]:g}: more than {LARGEST:g} in magnitude has no variance")
-    return array

@@ -243,3 +243,5 @@ def test_a_recipe_that_needs_the_texts_of_all_ranks_is_refused(tmp_path):
     by_answer.needs = ("answers",)
     with pytest.raises(ConfigError, match="needs answers of every rollout"):
         tiny.trainer(tiny.config(tmp_path), recipe=winnow.recipe("grpo", n=4, advantage=by_answer))
+    with pytest.raises(ConfigError, match="continues rollouts from inside"):
+        tiny.trainer(tiny.config(tmp_path), recipe="branch")

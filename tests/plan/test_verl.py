@@ -6,11 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from winnow.host.verl.setup import Setup
 
 import winnow
 from winnow.budget import Budget
 from winnow.errors import ConfigError
-from winnow.host.verl.setup import Setup
 from winnow.plan import overrides, recipe_step, verl_plan, verl_text
 from winnow.registry import names
 

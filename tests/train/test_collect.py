@@ -98,6 +98,7 @@ def test_stopping_leaves_between_two_decoding_steps():
 
 def test_a_recipe_that_waits_for_nothing_is_an_error():
     class Stuck:
+        recipe = winnow.recipe("grpo")
         done = False
 
         def ask(self, limit):

@@ -7,6 +7,7 @@ from winnow.advantage.nsr import Nsr
 from winnow.advantage.reinforce_pp import reinforce_pp
 from winnow.advantage.returns import returns_to_go
 from winnow.advantage.rloo import rloo
+from winnow.advantage.segments import Segments
 from winnow.advantage.weights import WEIGHT_RULES, group_weights
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Advantage",
     "Nsr",
     "Part",
+    "Segments",
     "centred",
     "group_weights",
     "grpo",

@@ -1,8 +1,23 @@
 """How many rollouts each prompt gets, decided before or while they are drawn."""
 
-from winnow.allocation.base import RULES, Allocation, Allocator, Grant
+from winnow.allocation.base import RULES, Allocation, Allocator, Branches, Grant
+from winnow.allocation.branch import Branch
 from winnow.allocation.refill import Refill
+from winnow.allocation.trace import Trace
 from winnow.allocation.uniform import Uniform
 from winnow.allocation.vigor import Vigor
+from winnow.allocation.vine import Vine
 
-__all__ = ["RULES", "Allocation", "Allocator", "Grant", "Refill", "Uniform", "Vigor"]
+__all__ = [
+    "RULES",
+    "Allocation",
+    "Allocator",
+    "Branch",
+    "Branches",
+    "Grant",
+    "Refill",
+    "Trace",
+    "Uniform",
+    "Vigor",
+    "Vine",
+]

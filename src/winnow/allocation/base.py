@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -12,13 +12,17 @@ from winnow.candidates import Candidates
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
+from winnow.tree import Tree
 
 RULES: dict[str, Callable[..., Allocation]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Rollouts to draw: ``counts[i]`` for ``prompts[i]`` (int64 arrays of one length, each prompt once)."""
+    """Rollouts to draw: ``counts[i]`` for ``prompts[i]`` (int64 arrays of one length, each prompt once).
+
+    Numbers that `winnow.tree.Tree.fork` returned stand for continuations of a rollout.
+    """
 
     prompts: IntArray
     counts: IntArray
@@ -53,6 +57,15 @@ class Allocator(Protocol):
 
     def hear(self, prompts: IntArray, seen: Observed) -> None:
         """Take note that rollouts of ``prompts`` came back (``seen`` already includes them)."""
+        ...
+
+
+@runtime_checkable
+class Branches(Protocol):
+    """An allocation whose rollouts may continue others; hosts that cannot do that refuse it."""
+
+    def grow(self, prompts: Candidates, rollouts: int | None, rng: np.random.Generator, tree: Tree) -> Allocator:
+        """Start a step, as `Allocation.begin` does, with the tree that its grants may fork."""
         ...
 
 

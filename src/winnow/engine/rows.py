@@ -33,6 +33,7 @@ class Rows:
         self._last_S = torch.zeros(slots, dtype=torch.int64, device=device)
         self._positions_S = torch.zeros(slots, dtype=torch.int64, device=device)
         self._counts_S = torch.zeros(slots, dtype=torch.int64, device=device)
+        self._limits_S = torch.full((slots,), max_new_tokens, dtype=torch.int64, device=device)
 
     def noise(self, owners: Sequence[tuple[int, int]]) -> Tensor:
         """Return the uniforms (R, T) of rollouts given as (prompt index, draw)."""
@@ -44,6 +45,7 @@ class Rows:
         places: Sequence[int],
         owners: Sequence[tuple[int, int]],
         prompt_lengths: Sequence[int],
+        limits: Sequence[int],
         ids_R: Tensor,
         logprobs_R: Tensor,
         uniforms_RT: Tensor,
@@ -58,6 +60,7 @@ class Rows:
         self._last_S[places_R] = ids_R
         self._positions_S[places_R] = torch.tensor(prompt_lengths, device=self._device)
         self._counts_S[places_R] = 1
+        self._limits_S[places_R] = torch.tensor(limits, device=self._device)
         self.live = max(self.live, max(places) + 1)
 
     def pending(self) -> tuple[Tensor, Tensor]:
@@ -77,9 +80,9 @@ class Rows:
         self._positions_S[live] += 1
         self._counts_S[live] += 1
 
-    def counts(self) -> Tensor:
-        """Return how many tokens each row has, (B,)."""
-        return self._counts_S[: self.live]
+    def full(self) -> Tensor:
+        """Return which rows have as many tokens as they may have, bool (B,)."""
+        return self._counts_S[: self.live] >= self._limits_S[: self.live]
 
     def owner(self, row: int) -> tuple[int, int]:
         """Return (prompt index, draw) of a row."""
@@ -103,6 +106,7 @@ class Rows:
             self._last_S,
             self._positions_S,
             self._counts_S,
+            self._limits_S,
         ):
             state[to_R] = state[source_R]
         for place, row in zip(to, source, strict=True):

@@ -68,26 +68,27 @@ class Sampler:
                 "load it with attn_implementation='sdpa'"
             )
 
-    def session(self, prompts: Sequence[Sequence[int]], *, seed: int | Sequence[int]) -> Session:
+    def session(self, prompts: Sequence[Sequence[int]], *, seed: int | Sequence[int], forks: bool = False) -> Session:
         """Open a session over prompts of token ids.
 
         Args:
             prompts: token ids of each prompt, special tokens included.
             seed: entropy of the step. A rollout is decided by (seed, prompt index, draw), whatever shares its
                 batch, up to the rounding of the model itself.
+            forks: make room for prompts that `Session.extend` adds.
 
         Raises:
             ConfigError: for an empty prompt, or one too long for the model's positions or sliding window.
         """
-        return Session(self, prompts, seed)
+        return Session(self, prompts, seed, forks)
 
-    def decoder(self, prompts: Sequence[Sequence[int]]) -> Decoder:
-        """Build the decoder of a session over ``prompts``."""
+    def decoder(self, entries: int, longest: int) -> Decoder:
+        """Build the decoder of a session that keeps ``entries`` prompts of at most ``longest`` tokens."""
         kind = SharedPromptDecoder if SharedPromptDecoder.fits(self.model) else CopyingDecoder
         return kind(
             self.model,
             slots=self.slots,
-            entries=min(self.slots, len(prompts)),
-            longest=max(len(prompt) for prompt in prompts),
+            entries=entries,
+            longest=longest,
             max_new_tokens=self.max_new_tokens,
         )

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from winnow.engine.checks import check_prompts
 from winnow.engine.modes import evaluating
 from winnow.engine.rows import Rows
 from winnow.engine.sampling import draw
@@ -30,18 +32,23 @@ class Session:
     finishes; both may be called in any order, so requests can join while other rollouts are in flight.
     """
 
-    def __init__(self, sampler: Sampler, prompts: Sequence[Sequence[int]], seed: int | Sequence[int]) -> None:
+    def __init__(
+        self, sampler: Sampler, prompts: Sequence[Sequence[int]], seed: int | Sequence[int], forks: bool = False
+    ) -> None:
         self._sampler = sampler
         self._prompts = [list(map(int, prompt)) for prompt in prompts]
-        _check(self._prompts, sampler)
+        self._limits = [sampler.max_new_tokens] * len(self._prompts)
+        self._forks = forks
+        check_prompts(self._prompts, sampler)
         device = next(sampler.model.parameters()).device
         self._rows = Rows(sampler.slots, sampler.max_new_tokens, seed, device)
-        self._decoder = sampler.decoder(self._prompts)
+        self._capacity = sampler.slots if forks else min(sampler.slots, len(self._prompts))
+        longest = max(map(len, self._prompts)) + (sampler.max_new_tokens - 1 if forks else 0)
+        self._decoder = sampler.decoder(self._capacity, longest)
         self._queue: deque[tuple[int, int]] = deque()
         self._draws = [0] * len(self._prompts)
         # Prompt -> entry of the decoder, least recently used first.
         self._entries: OrderedDict[int, int] = OrderedDict()
-        self._capacity = min(sampler.slots, len(self._prompts))
         self._spare = list(range(self._capacity))[::-1]
         self._first_logits: Tensor | None = None
         self._holes: list[int] = []
@@ -62,6 +69,25 @@ class Session:
     def free(self) -> int:
         """Slots neither decoding nor spoken for by the queue."""
         return max(0, self._sampler.slots - self.in_flight - self.queued)
+
+    def extend(self, prompt: int, ids: Sequence[int]) -> int:
+        """Add a prompt that continues one of the session; return its index.
+
+        Its rollouts share the keys and values of prompt and ``ids``, which go through the model once, and may have the
+        tokens that ``ids`` leave of ``max_new_tokens``.
+
+        Raises:
+            ConfigError: if the session was not opened with ``forks=True``, or ``ids`` leave no token.
+        """
+        if not self._forks:
+            raise ConfigError("extend: open the session with forks=True, so that its cache has room for longer prompts")
+        left = self._limits[prompt] - len(ids)
+        if left < 1:
+            raise ConfigError(f"extend: {len(ids)} tokens leave none of the {self._limits[prompt]} that may be sampled")
+        self._prompts.append(self._prompts[prompt] + [int(token) for token in ids])
+        self._limits.append(left)
+        self._draws.append(0)
+        return len(self._prompts) - 1
 
     def submit(self, requests: Iterable[tuple[int, int]]) -> None:
         """Queue ``count`` more rollouts for each (prompt index, count); draws are numbered on from the last.
@@ -107,7 +133,8 @@ class Session:
             uniforms_RT = self._rows.noise(batch)
             ids_R, logprobs_R = draw(logits_EV[entries], uniforms_RT[:, 0], self._sampler.rule)
             self.tokens += count
-            ended = self._ends(ids_R, torch.ones_like(ids_R))
+            single_R = torch.tensor([self._limits[prompt] == 1 for prompt, _ in batch], device=ids_R.device)
+            ended = self._ends(ids_R, single_R)
             finished += [self._rollout(*batch[i], ids_R[i : i + 1], logprobs_R[i : i + 1]) for i in ended]
             going = sorted(set(range(count)) - set(ended))
             if going:
@@ -116,6 +143,7 @@ class Session:
                     places,
                     [batch[i] for i in going],
                     [len(self._prompts[batch[i][0]]) for i in going],
+                    [self._limits[batch[i][0]] for i in going],
                     ids_R[going],
                     logprobs_R[going],
                     uniforms_RT[going],
@@ -186,12 +214,12 @@ class Session:
         ids_B, logprobs_B = draw(logits_BV, rows.next_uniforms(), self._sampler.rule)
         rows.append(ids_B, logprobs_B)
         self.tokens += rows.live
-        ended = self._ends(ids_B, rows.counts())
+        ended = self._ends(ids_B, rows.full())
         finished += [self._rollout(*rows.owner(row), *rows.completion(row)) for row in ended]
         self._holes = ended
 
-    def _ends(self, ids_B: Tensor, counts: Tensor) -> list[int]:
-        stopped_B = torch.isin(ids_B, self._stop) | (counts >= self._sampler.max_new_tokens)
+    def _ends(self, ids_B: Tensor, full_B: Tensor) -> list[int]:
+        stopped_B = torch.isin(ids_B, self._stop) | full_B
         ended: list[int] = stopped_B.nonzero()[:, 0].tolist()
         return ended
 
@@ -203,32 +231,9 @@ class Session:
                 "lower the learning rate or load an earlier checkpoint"
             )
         stopped = int(ids[-1]) in self._sampler.stop_ids
+        return Rollout(prompt, number, ids, logprobs, "stop" if stopped else "length", self.decode(ids))
+
+    def decode(self, ids: npt.NDArray[np.int64]) -> str:
+        """Return ids as text without special tokens, empty where the sampler has no tokenizer."""
         tokenizer = self._sampler.tokenizer
-        text = tokenizer.decode(ids, skip_special_tokens=True) if tokenizer is not None else ""
-        return Rollout(prompt, number, ids, logprobs, "stop" if stopped else "length", text)
-
-
-def _check(prompts: list[list[int]], sampler: Sampler) -> None:
-    if not prompts:
-        raise ConfigError("a session needs at least one prompt, found none")
-    config = sampler.model.config.get_text_config()
-    for index, prompt in enumerate(prompts):
-        if prompt and not 0 <= min(prompt) <= max(prompt) < config.vocab_size:
-            raise ConfigError(
-                f"prompt {index} holds token ids from {min(prompt)} to {max(prompt)}, but the model's vocabulary "
-                f"has {config.vocab_size}; is the tokenizer the model's own?"
-            )
-        if not prompt:
-            raise ConfigError(
-                f"prompt {index} has no tokens; sampling needs at least one (a begin-of-sequence id will do)"
-            )
-    longest = max(map(len, prompts)) + sampler.max_new_tokens
-    for setting in ("max_position_embeddings", "sliding_window"):
-        limit = getattr(config, setting, None)
-        if setting == "sliding_window" and not getattr(config, "use_sliding_window", True):
-            continue
-        if limit is not None and longest > limit:
-            raise ConfigError(
-                f"the longest prompt and max_new_tokens={sampler.max_new_tokens} make {longest} tokens, but "
-                f"the model's {setting} is {limit}; shorten the prompts or lower max_new_tokens"
-            )
+        return str(tokenizer.decode(ids, skip_special_tokens=True)) if tokenizer is not None else ""

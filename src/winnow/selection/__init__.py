@@ -7,12 +7,14 @@ from winnow.selection.max_reward import max_reward
 from winnow.selection.max_variance import max_variance
 from winnow.selection.percentile import percentile
 from winnow.selection.random import random
+from winnow.selection.roots import Roots
 
 __all__ = [
     "PARTS",
     "RULES",
     "Cppo",
     "Part",
+    "Roots",
     "Select",
     "Selection",
     "all_rows",

@@ -15,6 +15,7 @@ from winnow.reward import Item, Reward
 from winnow.rollout import Prompt, Rollout, Verdict
 from winnow.step import Step
 from winnow.train.facts import facts
+from winnow.train.numbering import Numbering
 
 if TYPE_CHECKING:
     from winnow.engine import Session
@@ -71,12 +72,13 @@ def collect(
     """
     seconds = dict.fromkeys(("generate", "score", "decide"), 0.0)
     told: list[Rollout] = []
+    numbering = Numbering(step, session) if step.recipe.branches else None
     clock = _Clock(seconds)
     while not step.done:
         room = None if barrier else session.free
         requests = step.ask(room) if room is None or room > 0 else []
         clock.lap("decide")
-        session.submit(requests)
+        session.submit(requests if numbering is None else numbering.places(requests))
         finished = _advance(session, barrier, stopped)
         clock.lap("generate")
         if not finished:
@@ -84,9 +86,10 @@ def collect(
                 f"step {label}: the recipe asks for nothing and waits for results, but no rollout is in flight "
                 f"({len(told)} are told)"
             )
+        numbers = [rollout.prompt for rollout in finished] if numbering is None else numbering.back(finished)
         _score(finished, prompts, reward, label)
         clock.lap("score")
-        _tell(step, finished)
+        _tell(step, finished, numbers)
         told += finished
         clock.lap("decide")
     batch = step.finish()
@@ -153,10 +156,10 @@ def judged(verdict: Verdict) -> float | None:
     return verdict.score if verdict.outcome is None else verdict.outcome
 
 
-def _tell(step: Step, rollouts: Sequence[Rollout]) -> None:
+def _tell(step: Step, rollouts: Sequence[Rollout], numbers: Sequence[int]) -> None:
     verdicts = [rollout.verdict or Verdict(None) for rollout in rollouts]
     step.tell(
-        np.array([rollout.prompt for rollout in rollouts], dtype=np.int64),
+        np.array(numbers, dtype=np.int64),
         np.array([_nan(verdict.score) for verdict in verdicts]),
         outcomes=np.array([_nan(judged(verdict)) for verdict in verdicts]),
         tokens=np.array([len(rollout.ids) for rollout in rollouts], dtype=np.int64),

@@ -59,7 +59,9 @@ class Draw:
                 features=features,
             )
             decided = perf_counter()
-            session = self._sampler.session(split.encoded, seed=derive(self._seed, "sample", number))
+            session = self._sampler.session(
+                split.encoded, seed=derive(self._seed, "sample", number), forks=setup.recipe.branches
+            )
             opened = perf_counter()
             collected = collect(
                 step,

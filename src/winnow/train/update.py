@@ -6,7 +6,10 @@ import copy
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from winnow.objective import Learner, Row, UpdateStats
+from winnow.rollout import Rollout
 from winnow.train.collect import Collected
 from winnow.train.config import TrainConfig
 from winnow.train.encoding import Split
@@ -48,14 +51,20 @@ def rows_of(split: Split, collected: Collected) -> list[Row]:
     batch, rollouts = collected.batch, collected.rollouts
     return [
         Row(
-            split.encoded[rollouts[row].prompt],
+            beginning(split, rollouts[row]),
             rollouts[row].ids,
             rollouts[row].logprobs,
-            float(advantage),
+            batch.per_token(place),
             float(weight),
         )
-        for row, advantage, weight in zip(batch.rows.tolist(), batch.advantages, batch.weights, strict=True)
+        for place, (row, weight) in enumerate(zip(batch.rows.tolist(), batch.weights, strict=True))
     ]
+
+
+def beginning(split: Split, rollout: Rollout) -> Sequence[int]:
+    """Return the ids before a rollout's own: its prompt, and what it continues, which trains where it was drawn."""
+    prompt = split.encoded[rollout.prompt]
+    return prompt if rollout.prefix is None else [*prompt, *rollout.prefix.tolist()]
 
 
 def dump(folder: Path, step: int, rows: Sequence[Row], stats: UpdateStats) -> None:
@@ -66,7 +75,7 @@ def dump(folder: Path, step: int, rows: Sequence[Row], stats: UpdateStats) -> No
             "prompt_ids": list(row.prompt_ids),
             "ids": row.ids,
             "logprobs": row.logprobs,
-            "advantage": row.advantage,
+            "advantage": np.asarray(row.advantage).tolist(),
             "weight": row.weight,
         }
         for row in rows

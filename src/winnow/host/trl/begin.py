@@ -17,12 +17,17 @@ COLUMNS = ("truncated",)
 """What every rank knows of all rollouts beyond reward and length."""
 
 
-def check_columns(recipe: Recipe) -> None:
-    """Refuse a recipe that needs to know more of rollouts than the ranks share.
+def check_recipe(recipe: Recipe) -> None:
+    """Refuse a recipe that needs to know more of rollouts than the ranks share, or continues them.
 
     Raises:
-        ConfigError: it names the columns.
+        ConfigError: it says what is missing.
     """
+    if recipe.branches:
+        raise ConfigError(
+            f"recipe {recipe.name!r} continues rollouts from inside, which TRL's engines cannot; use the embedded trainer "
+            "(winnow train), or another recipe"
+        )
     missing = [name for name in recipe.needs if name not in COLUMNS]
     if missing:
         raise ConfigError(

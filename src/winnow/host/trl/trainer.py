@@ -24,7 +24,7 @@ from winnow.budget import Budget, Ledger
 from winnow.errors import unknown
 from winnow.groups import FloatArray
 from winnow.host.trl import checkpoint, metrics
-from winnow.host.trl.begin import begin, check_columns
+from winnow.host.trl.begin import begin, check_recipe
 from winnow.host.trl.draw import Drawn, Example, Sampled, draw
 from winnow.host.trl.empty import SkipEmpty
 from winnow.host.trl.kept import Kept, complete, deal
@@ -75,7 +75,7 @@ class WinnowGRPOTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]
         **keywords: Any,
     ) -> None:
         self.recipe = winnow.recipe(recipe)
-        check_columns(self.recipe)
+        check_recipe(self.recipe)
         check_kind(train_dataset, keywords)
         if args is not None:
             check(self.recipe, budget, args)
