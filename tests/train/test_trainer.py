@@ -131,8 +131,11 @@ def stop_in_step(number, after):
         STREAMING,
         {"budget_unit": "tokens", "tokens_per_step": 60, "epochs": 2, "minibatches": 2},
         {"lora_rank": 2, "lr_schedule": "cosine", "warmup_steps": 2},
+        {"recipe": "repo", "recipe_options": {"k": 2, "start": 4, "capacity": 4}},
+        {"recipe": "greso", "recipe_options": {"pool": 1}},
+        {"recipe": "trace", "n": 6},
     ],
-    ids=["grpo", "rounds", "streaming", "tokens", "lora"],
+    ids=["grpo", "rounds", "streaming", "tokens", "lora", "replay", "memory", "tree"],
 )
 def test_interrupted_and_resumed_equals_uninterrupted(settings, tmp_path, changes):
     changes = {"steps": 7, "checkpoint_every": 3, "rollouts_file_mb": 0.004, "rollouts_files": 99, **changes}
