@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from winnow.budget import Ledger
 from winnow.columns import needed
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
+from winnow.recall.repo import Recalled, pooled
 from winnow.tree import Tree
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ class TrainBatch:
         counts: int64 (P,) rollouts each prompt got; 0 where a curriculum passed it over.
         stretches: for each kept row of a recipe that branches, where its stretches end in its own tokens, int64 (S,),
             and their advantages, float64 (S,); `advantages` then are means over tokens. Else None.
-        visited: candidates that count as seen; those after them come again first in the next step.
-        signal: bool (P,) its outcomes differ.
-        reason: why budget is left over, or an empty string.
-        ledger: the account of the step.
+        recalled: rollouts of earlier steps that train too, or None. handles: int64 (N,) for a recipe that recalls: keep
+        each told rollout under its number, -1 is not asked for again. dropped: int64, numbers of earlier rollouts that
+        are not asked for again. visited: candidates that count as seen; those after them come again first in the next
+        step. signal: bool (P,) its outcomes differ. reason: why budget is left over, or an empty string. ledger: the
+        account of the step.
     """
 
     rows: IntArray
@@ -63,6 +65,9 @@ class TrainBatch:
     ledger: Ledger
     visited: int
     stretches: list[Stretches] | None = None
+    recalled: Recalled | None = None
+    handles: IntArray | None = None
+    dropped: IntArray | None = None
 
     def per_token(self, row: int) -> FloatArray | float:
         """Return the advantage of kept row number ``row``: one number, or one per own token where it branched."""
@@ -81,6 +86,7 @@ def funnel(
     columns: Mapping[str, npt.NDArray[Any]] | None = None,
     prompt_weights: FloatArray | None = None,
     tree: Tree | None = None,
+    recalled: Recalled | None = None,
     waves: int = 1,
     reason: str = "",
 ) -> TrainBatch:
@@ -94,6 +100,7 @@ def funnel(
         columns: further columns by name, each (N, ...), for rules that need them.
         prompt_weights: float64 (P,) multipliers of the rows of each prompt, or None.
         tree: which rollouts continue which, or None where none does.
+        recalled: rollouts of earlier steps that train too, without their advantages; or None.
         waves: copied into the ledger.
         reason: copied into the batch.
 
@@ -125,6 +132,11 @@ def funnel(
         advantages = whole[selection.rows]
     else:
         advantages = recipe.advantage(rewards[rows], prompts[rows], **_take(facts, recipe.advantage, rows))
+    if recalled is not None and recipe.recall is not None:
+        fresh = (rewards[rows], prompts[rows])
+        shared, theirs = pooled(recipe.advantage, fresh, (recalled.rewards, recalled.prompts), recipe.recall.mixing)
+        advantages = advantages if shared is None else shared
+        recalled = replace(recalled, advantages=theirs)
     weights = group_weights(prompts[rows], recipe.weight) * selection.weights
     if prompt_weights is not None:
         weights = weights * prompt_weights[prompts[rows]]
@@ -166,6 +178,7 @@ def funnel(
         ledger=ledger,
         visited=len(seen),
         stretches=stretches,
+        recalled=recalled,
     )
 
 

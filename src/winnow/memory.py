@@ -24,7 +24,7 @@ class Memory:
     def __init__(self, **initial: float) -> None:
         self._initial = initial
         self._row: dict[int, int] = {}
-        self._columns = {name: np.full(16, value) for name, value in initial.items()}
+        self._columns = {name: np.full(16, value, np.float64) for name, value in initial.items()}
 
     def __len__(self) -> int:
         """Return how many prompts are remembered."""
@@ -56,7 +56,7 @@ class Memory:
     def add(self, name: str, ids: IntArray, values: npt.ArrayLike) -> None:
         """Add to a column (P,) for these prompts, each of them once."""
         rows = self._grown(ids)
-        self._columns[name][rows] += values
+        self._columns[name][rows] += np.asarray(values, np.float64)
 
     def column(self, name: str) -> FloatArray:
         """Return a column for all prompts remembered, in the order of `ids`."""
@@ -95,4 +95,4 @@ class Memory:
         self._row = {int(prompt): row for row, prompt in enumerate(state["ids"])}
         self._columns = {name: np.array(column, np.float64) for name, column in state["columns"].items()}
         if not self._row:
-            self._columns = {name: np.full(16, value) for name, value in self._initial.items()}
+            self._columns = {name: np.full(16, value, np.float64) for name, value in self._initial.items()}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from winnow.batch import TrainBatch
 from winnow.candidates import Candidates
-from winnow.curriculum.base import Choice
+from winnow.curriculum.base import Choice, Curriculum
 from winnow.feedback import Feedback
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
@@ -32,6 +32,12 @@ class Opened:
         self._inverse[choice.opened] = np.arange(len(choice.opened))
         self.prompts = candidates.pick(choice.opened)
         self.weights: FloatArray | None = choice.weights
+
+    @classmethod
+    def of(cls, candidates: Candidates, curriculum: Curriculum, rng: np.random.Generator) -> Opened:
+        """Let a curriculum open one in ``oversample`` of the candidates."""
+        wanted = max(1, len(candidates) // curriculum.oversample)
+        return cls(candidates, curriculum.choose(candidates, wanted, rng))
 
     def __len__(self) -> int:
         """Return how many prompts are open."""
@@ -69,8 +75,14 @@ class Opened:
         """Return a batch numbered by candidates."""
         counts, signal = np.zeros(self._size, np.int64), np.zeros(self._size, bool)
         counts[self._places], signal[self._places] = batch.counts, batch.signal
+        recalled = batch.recalled
         return replace(
-            batch, prompts=self._places[batch.prompts], counts=counts, signal=signal, visited=self._seen(batch.counts)
+            batch,
+            prompts=self._places[batch.prompts],
+            counts=counts,
+            signal=signal,
+            visited=self._seen(batch.counts),
+            recalled=None if recalled is None else replace(recalled, prompts=self._places[recalled.prompts]),
         )
 
     def _seen(self, counts: IntArray) -> int:

@@ -20,11 +20,12 @@ from winnow.allocation import Allocation, Branches, Uniform
 from winnow.budget import Budget
 from winnow.candidates import Candidates
 from winnow.columns import ALWAYS, needed
-from winnow.curriculum import Choice, Curriculum
+from winnow.curriculum import Curriculum
 from winnow.errors import ConfigError, unknown
 from winnow.feedback import Feedback, Remembers, Stateful
 from winnow.objective.config import Objective
 from winnow.observed import Observed
+from winnow.recall import Repo
 from winnow.selection import Select
 from winnow.settings import PARTS, kind_of, named_part, plain, plain_settings, settings_of
 from winnow.step import Step
@@ -46,6 +47,7 @@ class Recipe:
         signal: what allocation and gate look at: ``"outcome"``, the verifier's verdict (the reward where there
             is none), or ``"reward"``.
         objective: the loss.
+        recall: which rollouts of earlier steps train again, or None.
         about: paper, savings, cost and known bias.
 
     Raises:
@@ -62,6 +64,7 @@ class Recipe:
     stats: Literal["kept", "full"] = "kept"
     signal: Literal["outcome", "reward"] = "outcome"
     objective: Objective = field(default_factory=Objective)
+    recall: Repo | None = None
     about: About = field(default_factory=lambda: About("", "", "", "", ""))
 
     def __post_init__(self) -> None:
@@ -114,16 +117,12 @@ class Recipe:
     @property
     def remembers(self) -> bool:
         """True if a part learns about prompts from step to step, so that they need ids."""
-        return any(isinstance(part, Remembers) for part in self._stateful().values())
+        return self.recall is not None or any(isinstance(part, Remembers) for part in self._stateful().values())
 
     @property
     def compares(self) -> bool:
         """True if a part compares prompts by their features (it says so with ``compares = True``)."""
         return any(getattr(part, "compares", False) for part in (self.curriculum, self.allocation))
-
-    def choose(self, candidates: Candidates, rng: np.random.Generator) -> Choice:
-        """Return the candidates that the curriculum opens, one in ``oversample`` of them."""
-        return self.curriculum.choose(candidates, max(1, len(candidates) // self.curriculum.oversample), rng)
 
     def observe(self, feedback: Feedback) -> None:
         """Tell every part that remembers of a finished step; `Step.finish` calls it."""
@@ -217,9 +216,7 @@ class Recipe:
     def describe(self) -> dict[str, Any]:
         """Return all settings as plain values, for a configuration file or a log."""
         described: dict[str, Any] = {"name": self.name}
-        for item in fields(self):
-            if item.name in ("name", "about"):
-                continue
+        for item in fields(self)[1:-1]:
             value = getattr(self, item.name)
             if is_dataclass(value) and not isinstance(value, type):
                 described[item.name] = {**kind_of(item.name, value), **plain_settings(value)}
@@ -228,7 +225,10 @@ class Recipe:
         return described
 
     def _stateful(self) -> dict[str, Stateful]:
-        parts = {name: getattr(self, name) for name in ("curriculum", "allocation", "gate", "selection", "advantage")}
+        parts = {
+            name: getattr(self, name)
+            for name in ("curriculum", "allocation", "gate", "selection", "advantage", "recall")
+        }
         return {name: part for name, part in parts.items() if isinstance(part, Stateful)}
 
     def state_dict(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from winnow.selection import Select
 if TYPE_CHECKING:
     from winnow.recipe import Recipe
 
-PARTS = ("curriculum", "allocation", "gate", "selection", "advantage", "objective")
+PARTS = ("curriculum", "allocation", "gate", "selection", "advantage", "objective", "recall")
 """Fields of a recipe whose own settings `Recipe.override` reaches."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Step:
     def __init__(self, recipe: Recipe, candidates: Candidates, budget: Budget | None, seed: int) -> None:
         self.recipe = recipe
         self._rng = np.random.default_rng(seed)
-        self._opened = Opened(candidates, recipe.choose(candidates, self._rng))
+        self._opened = Opened.of(candidates, recipe.curriculum, self._rng)
         size = len(self._opened)
         self.budget = budget or Budget(rollouts=size * recipe.allocation.n)
         self.seen = Observed(size)
@@ -208,6 +209,7 @@ class Step:
             )
         reason = self._why_left()
         told = [np.concatenate(column) for column in zip(*self._chunks, strict=True)] if self._chunks else None
+        recall = self.recipe.recall
         local = funnel(
             self.recipe,
             self.seen,
@@ -215,12 +217,16 @@ class Step:
             self._rng,
             columns=self._columns.joined(),
             tree=self._tree if self.recipe.branches else None,
+            recalled=recall.recall(self._opened.prompts.ids, self.seen, self._rng) if recall else None,
             prompt_weights=self._opened.weights,
             waves=self._waves,
             reason=reason,
         )
         self.recipe.observe(self._opened.feedback(local, self.seen, told))
         self._batch = self._opened.widened(local)
+        if recall and told:
+            handles, dropped = recall.keep(self._opened.prompts.ids, told[0], told[1])
+            self._batch = replace(self._batch, handles=handles, dropped=dropped)
         return self._batch
 
     def _why_left(self) -> str:

@@ -22,6 +22,7 @@ from winnow.train.held_out import held_out
 from winnow.train.identity import Identity
 from winnow.train.logs import write_json
 from winnow.train.prepare import Setup, training_sampler
+from winnow.train.recalled import Stored
 from winnow.train.seeds import derive
 from winnow.train.state import Streaks, Totals
 from winnow.train.update import build_learner, dump, rows_of
@@ -51,6 +52,7 @@ class Loop:
         self._curriculum = Epochs(len(setup.train), derive(config.seed, "order"))
         self._draw = Draw(setup, training_sampler(config, setup), self._curriculum, config.seed, note)
         self._learner = build_learner(config, setup)
+        self._stored = Stored()
         self._guards = Guards(config, self.streaks, str(setup.model.dtype).removeprefix("torch."), note)
         weights.seed_generators(derive(config.seed, "global"))
 
@@ -135,6 +137,7 @@ class Loop:
             "accuracy": self.accuracy,
             "curriculum": self._curriculum.state_dict(),
             "recipe": self.setup.recipe.state_dict(),
+            "stored": self._stored.state_dict() if len(self._stored) else None,
             "positions": self.folder.positions(),
         }
         setup, optimiser = self.setup, self._learner.state_dict()
@@ -180,6 +183,8 @@ class Loop:
             self._curriculum.load_state_dict(state["curriculum"])
             if not changed & {"recipe", "recipe_options", "n", "m"}:
                 self.setup.recipe.load_state_dict(state["recipe"])
+                if state.get("stored") is not None:
+                    self._stored.load_state_dict(state["stored"])
 
     def write_ledger(self) -> None:
         """Write ``ledger.json``."""
@@ -188,7 +193,10 @@ class Loop:
     def _update(self, split: Split, collected: Collected) -> UpdateStats:
         batch = collected.batch
         totals = Denominators(batch.kept_rows, batch.kept_tokens, batch.full_rows, batch.full_tokens)
-        return self._learner.update(rows_of(split, collected), totals)
+        rows = rows_of(split, collected) + self._stored.rows(batch, self.setup.recipe.objective)
+        stats = self._learner.update(rows, totals)
+        self._stored.keep(split, collected)
+        return stats
 
     def _account(self, record: dict[str, Any], collected: Collected, stats: UpdateStats) -> None:
         totals = self.totals

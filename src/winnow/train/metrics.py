@@ -46,6 +46,7 @@ def step_metrics(collected: Collected, stats: UpdateStats) -> dict[str, Any]:
         "rollouts": len(rollouts),
         "rows": ledger.trained,
         "kept_rows": batch.kept_rows,
+        "recalled_rows": len(batch.recalled.handles) if batch.recalled else 0,
         "tokens": int(sum(lengths)),
         "trained_tokens": ledger.trained_tokens,
         "waves": ledger.waves,
@@ -88,6 +89,8 @@ def kl_outliers(collected: Collected, prompts: Sequence[Prompt], step: int, stat
     """Say where log-ratios to the reference were clamped: prompt, rollout, token position and value (LOSS-09)."""
     found = []
     for outlier in stats.kl_outliers:
+        if outlier.row >= len(collected.batch.rows):
+            continue  # a rollout of an earlier step, trained again: it has no name in this one
         rollout = collected.rollouts[int(collected.batch.rows[outlier.row])]
         prompt = prompts[rollout.prompt]
         name = rollout_id(str(step), prompt, rollout)

@@ -25,8 +25,8 @@ def check_recipe(recipe: Recipe) -> None:
     """
     if recipe.branches:
         raise ConfigError(
-            f"recipe {recipe.name!r} continues rollouts from inside, which TRL's engines cannot; use the embedded trainer "
-            "(winnow train), or another recipe"
+            f"recipe {recipe.name!r} continues rollouts from inside, which TRL's engines cannot; use the embedded "
+            "trainer (winnow train), or another recipe"
         )
     missing = [name for name in recipe.needs if name not in COLUMNS]
     if missing:
