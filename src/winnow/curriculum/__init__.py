@@ -1,7 +1,26 @@
 """Which prompts a step is about: `Epochs` offers them in shuffled epochs, rules pick among those offered."""
 
 from winnow.curriculum.base import RULES, Choice, Curriculum, Uniform
+from winnow.curriculum.dps import Dps
 from winnow.curriculum.epochs import Epochs
+from winnow.curriculum.gps import Gps
 from winnow.curriculum.greso import Greso
+from winnow.curriculum.hive import Hive
+from winnow.curriculum.mopps import Mopps
+from winnow.curriculum.pcl import Pcl
+from winnow.curriculum.srpo import Srpo
 
-__all__ = ["RULES", "Choice", "Curriculum", "Epochs", "Greso", "Uniform"]
+__all__ = [
+    "RULES",
+    "Choice",
+    "Curriculum",
+    "Dps",
+    "Epochs",
+    "Gps",
+    "Greso",
+    "Hive",
+    "Mopps",
+    "Pcl",
+    "Srpo",
+    "Uniform",
+]
