@@ -37,6 +37,11 @@ def needs(*names: str) -> Callable[[Rule], Rule]:
     return mark
 
 
+def wanted(part: object) -> tuple[str, ...]:
+    """Return the columns a part of a recipe uses where a host has them (it says so with ``wants``)."""
+    return tuple(getattr(part, "wants", ()))
+
+
 def needed(part: object) -> tuple[str, ...]:
     """Return the columns a part of a recipe takes."""
     return tuple(getattr(part, "needs", ()))
@@ -48,12 +53,14 @@ class Columns:
     Args:
         wanted: names that have to come with every piece; others are checked and dropped.
         who: the recipe, for messages.
+        optional: names of float columns that are NaN where a piece comes without them.
     """
 
-    def __init__(self, wanted: Iterable[str], who: str) -> None:
+    def __init__(self, wanted: Iterable[str], who: str, optional: Iterable[str] = ()) -> None:
+        self._optional = tuple(optional)
         self._wanted = tuple(name for name in dict.fromkeys(wanted) if name not in ALWAYS)
         self._who = who
-        self._pieces: dict[str, list[Column]] = {name: [] for name in self._wanted}
+        self._pieces: dict[str, list[Column]] = {name: [] for name in (*self._wanted, *self._optional)}
 
     def check(self, count: int, given: Mapping[str, Sequence[Any] | npt.ArrayLike]) -> dict[str, Column]:
         """Return the wanted columns of ``count`` rollouts as arrays.
@@ -66,13 +73,14 @@ class Columns:
             if name not in COLUMNS:
                 raise unknown("column", name, COLUMNS)
         found = {}
-        for name in self._wanted:
-            if name not in given:
+        filled = {name: np.full(count, np.nan) for name in self._optional} | dict(given)
+        for name in self._pieces:
+            if name not in filled:
                 raise ConfigError(
                     f"recipe {self._who!r} needs tell(..., {name}=...): {COLUMNS[name]}; choose another recipe where "
                     "your loop does not have it"
                 )
-            values = np.asarray(given[name], object if name == "answers" else np.float64)
+            values = np.asarray(filled[name], object if name == "answers" else np.float64)
             if len(values) != count or values.ndim != (2 if name == "embeddings" else 1):
                 raise ValueError(f"tell: {name} has shape {values.shape} for {count} rollouts")
             found[name] = values

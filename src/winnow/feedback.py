@@ -19,6 +19,7 @@ class Feedback:
 
     Attributes:
         prompts: their ids and features.
+        offered: all prompts the step opened, those that got nothing included.
         counts: int64, rollouts drawn.
         valid: int64, of these with a finite outcome.
         successes: int64, of these with an outcome above 0.5.
@@ -28,6 +29,7 @@ class Feedback:
         rewards: float64 (N,), of every rollout in the order told; NaN where unscorable.
         outcomes: float64 (N,), likewise, what signal is judged on.
         owners: int64 (N,), position in ``prompts`` of each rollout.
+        entropy: float64 (P,), mean entropy of the prompt's rollouts; NaN where none was told.
     """
 
     prompts: Candidates
@@ -40,6 +42,8 @@ class Feedback:
     rewards: FloatArray
     outcomes: FloatArray
     owners: IntArray
+    entropy: FloatArray | None = None
+    offered: Candidates | None = None
 
     def __len__(self) -> int:
         """Return the number of prompts."""

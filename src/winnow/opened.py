@@ -92,7 +92,13 @@ class Opened:
             return self._visited
         return int(self._places[used[-1]]) + 1 if len(used) else 0
 
-    def feedback(self, batch: TrainBatch, seen: Observed, told: Sequence[npt.NDArray[np.generic]] | None) -> Feedback:
+    def feedback(
+        self,
+        batch: TrainBatch,
+        seen: Observed,
+        told: Sequence[npt.NDArray[np.generic]] | None,
+        entropy: FloatArray | None = None,
+    ) -> Feedback:
         """Return what rules with memory learn from a batch (numbered as opened)."""
         drawn = np.flatnonzero(seen.told)
         kept = np.bincount(batch.prompts, minlength=len(seen))
@@ -110,4 +116,13 @@ class Opened:
             rewards=np.asarray(rewards, np.float64),
             outcomes=np.asarray(outcomes, np.float64),
             owners=position[np.asarray(owners, np.int64)],
+            offered=self.prompts,
+            entropy=None if entropy is None else _means(position[np.asarray(owners, np.int64)], entropy, len(drawn)),
         )
+
+
+def _means(owners: IntArray, values: FloatArray, size: int) -> FloatArray:
+    finite = np.isfinite(values)
+    total = np.bincount(owners[finite], weights=values[finite], minlength=size)
+    counts = np.bincount(owners[finite], minlength=size)
+    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)

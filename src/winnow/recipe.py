@@ -16,10 +16,9 @@ from winnow import curriculum as curricula
 from winnow import selection as selections
 from winnow.about import About
 from winnow.advantage import WEIGHT_RULES, Advantage
-from winnow.allocation import Allocation, Branches, Uniform
+from winnow.allocation import Allocation, Uniform
 from winnow.budget import Budget
 from winnow.candidates import Candidates
-from winnow.columns import ALWAYS, needed
 from winnow.curriculum import Curriculum
 from winnow.errors import ConfigError, unknown
 from winnow.feedback import Feedback, Remembers, Stateful
@@ -29,10 +28,11 @@ from winnow.recall import Repo
 from winnow.selection import Select
 from winnow.settings import PARTS, kind_of, named_part, plain, plain_settings, settings_of
 from winnow.step import Step
+from winnow.traits import Traits
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(Traits):
     """A named combination of rules. Every field may be replaced, by name or by an object.
 
     Attributes:
@@ -89,40 +89,6 @@ class Recipe:
                     f"lower m or raise n"
                 )
         composition.check(self)
-
-    @property
-    def barrier(self) -> bool:
-        """True if the allocation decides round by round, False if it can use each result as it comes."""
-        return self.allocation.barrier
-
-    @property
-    def pool(self) -> int:
-        """Prompts a host draws for every prompt of a step.
-
-        Above 1 where the curriculum chooses among prompts, or the allocation keeps spares (`Refill`).
-        """
-        return self.curriculum.oversample * int(getattr(self.allocation, "pool", 1))
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns that `Step.tell` has to be given, see `winnow.columns`."""
-        names = dict.fromkeys((*needed(self.selection), *needed(self.advantage)))
-        return tuple(name for name in names if name not in ALWAYS)
-
-    @property
-    def branches(self) -> bool:
-        """True if rollouts may continue others, which takes a host that can: see `Step.fork`."""
-        return isinstance(self.allocation, Branches)
-
-    @property
-    def remembers(self) -> bool:
-        """True if a part learns about prompts from step to step, so that they need ids."""
-        return self.recall is not None or any(isinstance(part, Remembers) for part in self._stateful().values())
-
-    @property
-    def compares(self) -> bool:
-        """True if a part compares prompts by their features (it says so with ``compares = True``)."""
-        return any(getattr(part, "compares", False) for part in (self.curriculum, self.allocation))
 
     def observe(self, feedback: Feedback) -> None:
         """Tell every part that remembers of a finished step; `Step.finish` calls it."""
@@ -203,9 +169,9 @@ class Recipe:
                 plan[part_name] = replace(part, **{key: rest[key] for key in keys})
         if "n" in rest and "n" not in settings_of(plan.get("allocation", self.allocation)):
             plan["allocation"] = plan.get("allocation", self.allocation).with_n(rest["n"])
-        known = self.settings()
+        known = {"n"}.union(*(settings_of(plan.get(part, getattr(self, part))) for part in PARTS))
         for key in rest:
-            if key not in known and key not in settings_of(plan.get("allocation", self.allocation)):
+            if key not in known:
                 raise unknown(f"setting of recipe {self.name!r}", key, known | own)
         return replace(self, **plan)
 

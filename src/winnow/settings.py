@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,20 @@ def settings_of(part: object) -> set[str]:
 
 
 def kind_of(role: str, part: object) -> dict[str, str]:
-    """Return what names a part that is not the standard one of its role."""
-    standard = {"selection": Select, "advantage": Advantage, "objective": Objective}.get(role)
-    return {} if standard is type(part) else {role: type(part).__name__.lower()}
+    """Return what names a part: its name among the rules of its role, or that of its class.
+
+    Nothing for the standard selection, advantage and objective, whose settings say it.
+    """
+    if type(part) in (Select, Advantage, Objective):
+        return {}
+    known: dict[str, Mapping[str, object]] = {
+        "curriculum": curricula.RULES,
+        "allocation": allocations.RULES,
+        "selection": selections.PARTS,
+        "advantage": advantages.PARTS,
+    }
+    names = [name for name, kind in known.get(role, {}).items() if kind is type(part)]
+    return {role: names[0] if names else type(part).__name__.lower()}
 
 
 def plain_settings(part: Any) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Step:
         self._asked = self._granted = self._told = self._tokens = self._waves = 0
         self._out: IntArray = np.zeros(size, np.int64)
         self._chunks: list[tuple[IntArray, FloatArray, FloatArray, IntArray]] = []
-        self._columns = Columns(recipe.needs, recipe.name)
+        self._columns = Columns(recipe.needs, recipe.name, recipe.wants)
         self._batch: TrainBatch | None = None
 
     @property
@@ -209,20 +209,20 @@ class Step:
             )
         reason = self._why_left()
         told = [np.concatenate(column) for column in zip(*self._chunks, strict=True)] if self._chunks else None
-        recall = self.recipe.recall
+        recall, columns = self.recipe.recall, self._columns.joined()
         local = funnel(
             self.recipe,
             self.seen,
             told,
             self._rng,
-            columns=self._columns.joined(),
+            columns=columns,
             tree=self._tree if self.recipe.branches else None,
             recalled=recall.recall(self._opened.prompts.ids, self.seen, self._rng) if recall else None,
             prompt_weights=self._opened.weights,
             waves=self._waves,
             reason=reason,
         )
-        self.recipe.observe(self._opened.feedback(local, self.seen, told))
+        self.recipe.observe(self._opened.feedback(local, self.seen, told, columns.get("entropy")))
         self._batch = self._opened.widened(local)
         if recall and told:
             handles, dropped = recall.keep(self._opened.prompts.ids, told[0], told[1])

@@ -163,7 +163,7 @@ def _tell(step: Step, rollouts: Sequence[Rollout], numbers: Sequence[int]) -> No
         np.array([_nan(verdict.score) for verdict in verdicts]),
         outcomes=np.array([_nan(judged(verdict)) for verdict in verdicts]),
         tokens=np.array([len(rollout.ids) for rollout in rollouts], dtype=np.int64),
-        **facts(step.recipe.needs, rollouts),
+        **facts((*step.recipe.needs, *step.recipe.wants), rollouts),
     )
 
 

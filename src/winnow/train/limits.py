@@ -48,18 +48,19 @@ class Limits:
     spares: bool = False
 
     @classmethod
-    def of(cls, config: TrainConfig, n: float, pool: int = 1) -> Limits:
+    def of(cls, config: TrainConfig, n: float, pool: int = 1, oversample: int = 1) -> Limits:
         """Read the limits of a configuration.
 
         Args:
             config: the settings.
             n: what the recipe draws per prompt on average.
             pool: prompts it takes to hand for each prompt of a step, see `winnow.Recipe.pool`.
+            oversample: of these, candidates among which its curriculum opens one; they cost no rollouts.
         """
         rollouts = None
         prompts = config.prompts_per_step * pool
         if config.budget_unit == "rollouts":
-            rollouts = config.rollouts_per_step or round(prompts * n)
+            rollouts = config.rollouts_per_step or round(prompts // oversample * n)
         longest = config.max_new_tokens
         return cls(config.limits, prompts, n, rollouts, config.tokens_per_step, longest, spares=pool > 1)
 
