@@ -3,6 +3,7 @@
 from winnow.curriculum.base import RULES, Choice, Curriculum, Uniform
 from winnow.curriculum.dps import Dps
 from winnow.curriculum.epochs import Epochs
+from winnow.curriculum.evict import Evict
 from winnow.curriculum.gps import Gps
 from winnow.curriculum.greso import Greso
 from winnow.curriculum.hive import Hive
@@ -16,6 +17,7 @@ __all__ = [
     "Curriculum",
     "Dps",
     "Epochs",
+    "Evict",
     "Gps",
     "Greso",
     "Hive",

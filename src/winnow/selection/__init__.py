@@ -1,11 +1,13 @@
 """Which rollouts train: rules that keep m of the n rollouts of every group."""
 
 from winnow.selection.all_rows import all_rows
+from winnow.selection.balanced import balanced
 from winnow.selection.base import PARTS, RULES, Part, Select, Selection
 from winnow.selection.cppo import Cppo
 from winnow.selection.max_reward import max_reward
 from winnow.selection.max_variance import max_variance
 from winnow.selection.percentile import percentile
+from winnow.selection.pilots import Pilots
 from winnow.selection.random import random
 from winnow.selection.roots import Roots
 
@@ -14,10 +16,12 @@ __all__ = [
     "RULES",
     "Cppo",
     "Part",
+    "Pilots",
     "Roots",
     "Select",
     "Selection",
     "all_rows",
+    "balanced",
     "max_reward",
     "max_variance",
     "percentile",
