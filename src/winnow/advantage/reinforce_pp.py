@@ -59,7 +59,9 @@ def reinforce_pp(
     total = counts.sum()
     if total <= ddof:
         return np.zeros(len(values))
-    deviation = score - counts @ score / total
+    # Distances to group means have mean 0; what a sum of them leaves over would reach groups that have no signal.
+    mean = 0.0 if baseline and statistics == "rollout" else counts @ score / total
+    deviation = score - mean
     variance = counts @ deviation**2 / (total - ddof)
     inside = counts > 0
     varied = bool(inside.any()) and score[inside].max() > score[inside].min()

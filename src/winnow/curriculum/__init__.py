@@ -1,6 +1,7 @@
 """Which prompts a step is about: `Epochs` offers them in shuffled epochs, rules pick among those offered."""
 
 from winnow.curriculum.base import RULES, Choice, Curriculum, Uniform
+from winnow.curriculum.dppo_prompts import DppoPrompts
 from winnow.curriculum.dps import Dps
 from winnow.curriculum.epochs import Epochs
 from winnow.curriculum.evict import Evict
@@ -15,6 +16,7 @@ __all__ = [
     "RULES",
     "Choice",
     "Curriculum",
+    "DppoPrompts",
     "Dps",
     "Epochs",
     "Evict",
