@@ -41,7 +41,9 @@ def declare(name: str, about: About, parts: Callable[[], dict[str, Any]]) -> Non
     Args:
         name: what `winnow.recipe` and the command line call it.
         about: what to tell a reader.
-        parts: returns the fields of `winnow.Recipe` that differ from GRPO; called for each recipe made, so that rules
-            with memory start empty.
+        parts: returns what differs from GRPO, as `winnow.Recipe.override` takes it: fields, and settings of parts by
+            name; called for each recipe made, so that rules with memory start empty. A part of a folder further down
+            the funnel is imported (curricula may import allocations, these selections, these advantages, these gates),
+            one further up is given by its name.
     """
     DECLARED[name] = (about, parts)

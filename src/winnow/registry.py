@@ -25,7 +25,7 @@ def register_declared() -> None:
 
 
 def _declared(name: str, about: About, parts: Callable[[], dict[str, Any]]) -> Recipe:
-    return Recipe(name, about=about, **parts())
+    return Recipe(name, about=about).override(**parts())
 
 
 def names() -> list[str]:

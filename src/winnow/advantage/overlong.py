@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from winnow.about import About, declare
 from winnow.advantage.base import PARTS, RULES, Advantage
-from winnow.allocation import Refill
 from winnow.columns import needed
 from winnow.errors import ConfigError, unknown
 from winnow.groups import FloatArray, as_rewards
@@ -96,7 +95,7 @@ declare(
         bias="that of dapo, and against length near the limit",
     ),
     lambda: {
-        "allocation": Refill(),
+        "allocation": "refill",
         "gate": "zero_signal",
         "advantage": Overlong(),
         "objective": Objective(clip_high=0.28),

@@ -10,6 +10,7 @@ from winnow.about import About, declare
 from winnow.allocation.base import RULES, Allocator, check_count
 from winnow.allocation.until import Until
 from winnow.candidates import Candidates
+from winnow.recall import Repo
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,9 @@ class Ar3po:
     The paper's S is ``n / size`` (the last stage is cut to fit n), its k is ``size``; both values are ours, the source
     we could read does not give them. All rollouts of a prompt are its group.
 
-    Left out: the paper's response reuse, which swaps a wrong rollout of an unsolved prompt for a right one of an
-    earlier step. A step here trains on what was drawn in it, and unsolved prompts stay without signal.
+    The recipe ``ar3po`` adds the newest right rollout of an earlier step to the group of a prompt that stayed unsolved
+    (`winnow.recall.Repo`); the paper swaps it for a wrong one and has two ways of weighing it, of which this is the one
+    that keeps the probabilities it was drawn with. ``recall=None`` leaves it out.
 
     ``n`` is the most per prompt, so the default budget is never short; what is left over is named in the step's
     reason. A shorter budget is shared out evenly in each stage, see `Until`; under a token budget stages go on until
@@ -75,12 +77,12 @@ RULES["ar3po"] = Ar3po
 declare(
     "ar3po",
     About(
-        paper="AR3PO, arXiv 2509.25808 (adaptive rollout; not its reuse of earlier responses)",
-        idea="stages of rollouts; a prompt leaves with its first right answer",
+        paper="AR3PO, arXiv 2509.25808",
+        idea="stages of rollouts; a prompt leaves with its first right answer, an unsolved one trains on an earlier one",
         saves="rollouts on prompts that are solved soon",
         costs="stages in sequence; small groups where prompts are easy, so more of them without signal",
         bias="stops at a success: right answers are over-represented in small groups",
         status="decision",
     ),
-    lambda: {"allocation": Ar3po()},
+    lambda: {"allocation": Ar3po(), "recall": Repo(1, start=1, strategy="success", mixing="mixed", when="no_success")},
 )

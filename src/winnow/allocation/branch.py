@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from winnow.about import About, declare
+from winnow.advantage import Segments
 from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count, share_out
 from winnow.candidates import Candidates
 from winnow.errors import ConfigError
@@ -112,12 +113,6 @@ class _Growing:
 RULES["branch"] = Branch
 
 
-def _parts() -> dict[str, object]:
-    from winnow.advantage import Segments
-
-    return {"allocation": Branch(), "advantage": Segments("depth")}
-
-
 declare(
     "branch",
     About(
@@ -128,5 +123,5 @@ declare(
         bias="normalised per depth: easy and hard prompts count too much, as in GRPO",
         status="decision",
     ),
-    _parts,
+    lambda: {"allocation": Branch(), "advantage": Segments("depth")},
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from winnow.about import About, declare
+from winnow.advantage import Segments
 from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count, share_out
 from winnow.candidates import Candidates
 from winnow.errors import ConfigError
@@ -174,12 +175,6 @@ class _Tracing:
 RULES["trace"] = Trace
 
 
-def _parts() -> dict[str, object]:
-    from winnow.advantage import Segments
-
-    return {"allocation": Trace(), "advantage": Segments("value")}
-
-
 declare(
     "trace",
     About(
@@ -190,5 +185,5 @@ declare(
         bias="where rollouts go depends on rewards",
         status="decision",
     ),
-    _parts,
+    lambda: {"allocation": Trace(), "advantage": Segments("value")},
 )

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from winnow.about import About, declare
+from winnow.advantage import Segments
 from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count, share_out
 from winnow.candidates import Candidates
 from winnow.errors import ConfigError
 from winnow.groups import IntArray, rank_within
 from winnow.observed import Observed
+from winnow.selection import Roots
 from winnow.tree import Tree
 
 
@@ -114,13 +116,6 @@ class _Judging:
 RULES["vine"] = Vine
 
 
-def _parts() -> dict[str, object]:
-    from winnow.advantage import Segments
-    from winnow.selection import Roots
-
-    return {"allocation": Vine(), "selection": Roots(), "advantage": Segments("vine")}
-
-
 declare(
     "vineppo",
     About(
@@ -131,5 +126,5 @@ declare(
         bias="none from the estimates",
         status="decision",
     ),
-    _parts,
+    lambda: {"allocation": Vine(), "selection": Roots(), "advantage": Segments("vine")},
 )

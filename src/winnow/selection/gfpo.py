@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.about import About, declare
-from winnow.allocation import Uniform
 from winnow.errors import unknown
 from winnow.groups import as_rewards
 from winnow.selection.base import PARTS, Selection, check_m
@@ -67,5 +66,5 @@ declare(
         costs="generates twice the rollouts it trains on",
         bias="which rows train depends on length: towards short rollouts, right or wrong",
     ),
-    lambda: {"allocation": Uniform(16), "selection": Gfpo()},
+    lambda: {"n": 16, "selection": Gfpo()},
 )

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from winnow.about import About, declare
 from winnow.advantage.scores import as_scores
-from winnow.allocation import Uniform
 from winnow.errors import unknown
 from winnow.groups import IntArray, rank_within
 from winnow.observed import SUCCESS
@@ -99,5 +98,5 @@ declare(
         costs="a process reward model that scores every rollout",
         bias="the kept rows are chosen by outcome and score",
     ),
-    lambda: {"allocation": Uniform(16), "selection": Prof()},
+    lambda: {"n": 16, "selection": Prof()},
 )

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.about import About, declare
-from winnow.allocation import Uniform
 from winnow.errors import unknown
 from winnow.groups import FloatArray
 from winnow.selection.base import PARTS, Selection, check_m
@@ -77,7 +76,7 @@ declare(
         costs="the rarer outcome crowds out the other one",
         bias="advantages of the kept rows no longer sum to 0",
     ),
-    lambda: {"allocation": Uniform(16), "selection": TopAdvantage(), "stats": "full"},
+    lambda: {"n": 16, "selection": TopAdvantage(), "stats": "full"},
 )
 declare(
     "d3s",
@@ -90,7 +89,7 @@ declare(
         status="experimental",
     ),
     lambda: {
-        "allocation": Uniform(16),
+        "n": 16,
         "selection": TopAdvantage(rank="variance", scope="batch"),
         "stats": "full",
     },

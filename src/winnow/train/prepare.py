@@ -75,6 +75,8 @@ def check_recipe(config: TrainConfig) -> Recipe:
     _check_kept(recipe, "m" in overrides)
     if recipe.objective.aggregation == "constant" and recipe.objective.constant_length is None:
         recipe = recipe.override(constant_length=config.max_new_tokens)
+    if getattr(recipe.advantage, "longest", 0) is None:
+        recipe = recipe.override(longest=config.max_new_tokens)
     if config.rollouts_per_step is not None and config.rollouts_per_step < 2 * config.prompts_per_step:
         raise ConfigError(
             f"rollouts_per_step={config.rollouts_per_step} gives {config.prompts_per_step} prompts fewer than two "
