@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import winnow
 from tests.train.test_trainer import lines, train
 from winnow.objective import Row
-from winnow.objective.config import Objective
+from winnow.objective.config import Objective, Totals
 from winnow.recall import Recalled
 from winnow.train.recalled import Stored
 
@@ -31,12 +33,18 @@ def test_replayed_rows_are_a_mean_of_their_own(aggregation):
     step = winnow.recipe("repo", n=2).begin(1, ids=[1])
     step.tell([0] * step.ask().total, [1.0, 0.0], tokens=[4, 6])
     batch = step.finish()
-    recalled = Recalled(np.zeros(2, int), np.array([7, 9]), np.array([1.0, 0.0]), np.array([0.7, -0.7]), weight=0.5)
+    recalled = Recalled(
+        np.zeros(2, int), np.array([7, 9]), np.array([1.0, 0.0]), np.array([0.7, -0.7]), 0.5, joint=False
+    )
     object.__setattr__(batch, "recalled", recalled)
-    rows = stored.rows(batch, Objective(aggregation=aggregation))
+    rows, totals = stored.rows(batch, Objective(aggregation=aggregation))
+    assert totals == Totals(2, 10, 2, 10)
     assert [row.advantage for row in rows] == [0.7, -0.7]
     expected = 0.5 * 10 / 8 if aggregation == "token" else 0.5 * 2 / 2
     assert [row.weight for row in rows] == pytest.approx([expected] * 2)
+    object.__setattr__(batch, "recalled", replace(recalled, joint=True))
+    rows, totals = stored.rows(batch, Objective(aggregation=aggregation))
+    assert [row.weight for row in rows] == [0.5, 0.5] and totals == Totals(4, 18, 4, 18)
     again = Stored()
     again.load_state_dict(stored.state_dict())
     assert again._rows[9].ids.tolist() == [0, 1, 2, 3, 4] and again._rows[9].prompt_ids == [1, 2]

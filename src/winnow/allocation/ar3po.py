@@ -74,15 +74,16 @@ class Ar3po:
 
 
 RULES["ar3po"] = Ar3po
+REUSE = Repo(1, start=1, strategy="success", mixing="mixed", when="no_success", joint=True)
 declare(
     "ar3po",
     About(
         paper="AR3PO, arXiv 2509.25808",
-        idea="stages of rollouts; a prompt leaves with its first right answer, an unsolved one trains on an earlier one",
+        idea="stages of rollouts; a prompt leaves at its first right answer; one unsolved trains on an earlier one",
         saves="rollouts on prompts that are solved soon",
         costs="stages in sequence; small groups where prompts are easy, so more of them without signal",
         bias="stops at a success: right answers are over-represented in small groups",
         status="decision",
     ),
-    lambda: {"allocation": Ar3po(), "recall": Repo(1, start=1, strategy="success", mixing="mixed", when="no_success")},
+    lambda: {"allocation": Ar3po(), "recall": replace(REUSE)},
 )

@@ -28,14 +28,16 @@ class Recalled:
         handles: what the host kept each rollout under.
         rewards: float64, as they were told.
         advantages: float64; filled in by the step.
-        weight: multiplier of their loss as a whole, which is a mean of its own over them.
+        strength: multiplier of their loss.
+        joint: whether fresh and stored rollouts share one mean, or these have one of their own.
     """
 
     prompts: IntArray
     handles: IntArray
     rewards: FloatArray
     advantages: FloatArray
-    weight: float
+    strength: float
+    joint: bool
 
 
 def _recent(rewards: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
@@ -79,6 +81,9 @@ class Repo:
     ``mixing="split"`` computes the advantages of stored rollouts among themselves, so a group that is all wrong now
     still gets a signal; ``"mixed"`` pools both, which pushes a fresh all-wrong group down where a stored one was right.
 
+    With ``joint=True`` (ours, for AR3PO) there is one mean over fresh and replayed rows alike, and ``strength``
+    multiplies each replayed row in it.
+
     Strategies: ``recent``; ``random``; ``reward``: the highest, newer ones first among equals; ``variance``: as
     `winnow.selection.max_variance` chooses; ``success`` (ours, for AR3PO): the newest with a reward above 0.5, perhaps
     none. ``when="no_success"`` replays only for prompts of which no fresh rollout has an outcome above 0.5.
@@ -98,6 +103,7 @@ class Repo:
     mixing: Literal["split", "mixed"] = "split"
     when: Literal["always", "no_success"] = "always"
     strength: float = 1.0
+    joint: bool = False
     _store: Store = field(default_factory=Store, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -133,7 +139,7 @@ class Repo:
         if not found:
             found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         prompts, numbers, worth = (np.concatenate(column) for column in zip(*found, strict=True))
-        return Recalled(prompts, numbers, worth, np.zeros(len(worth)), self.strength)
+        return Recalled(prompts, numbers, worth, np.zeros(len(worth)), self.strength, self.joint)
 
     def keep(self, ids: IntArray, owners: IntArray, rewards: FloatArray) -> tuple[IntArray, IntArray]:
         """Store the scorable rollouts of a step.

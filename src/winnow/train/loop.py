@@ -9,7 +9,6 @@ from typing import Any
 
 from winnow.budget import Ledger
 from winnow.curriculum import Epochs
-from winnow.objective import Totals as Denominators
 from winnow.objective import UpdateStats
 from winnow.train import metrics, weights
 from winnow.train.collect import Collected
@@ -191,10 +190,8 @@ class Loop:
         write_json(self.folder.path / "ledger.json", self.ledger.as_dict())
 
     def _update(self, split: Split, collected: Collected) -> UpdateStats:
-        batch = collected.batch
-        totals = Denominators(batch.kept_rows, batch.kept_tokens, batch.full_rows, batch.full_tokens)
-        rows = rows_of(split, collected) + self._stored.rows(batch, self.setup.recipe.objective)
-        stats = self._learner.update(rows, totals)
+        again, totals = self._stored.rows(collected.batch, self.setup.recipe.objective)
+        stats = self._learner.update(rows_of(split, collected) + again, totals)
         self._stored.keep(split, collected)
         return stats
 

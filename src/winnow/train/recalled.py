@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
 
 from winnow.batch import TrainBatch
 from winnow.objective import Row
-from winnow.objective.config import Objective
+from winnow.objective.config import Objective, Totals
 from winnow.rollout import Rollout
 from winnow.train.collect import Collected
 from winnow.train.encoding import Split
@@ -26,29 +27,30 @@ class Stored:
         """Return how many are kept."""
         return len(self._rows)
 
-    def rows(self, batch: TrainBatch, objective: Objective) -> list[Row]:
-        """Return the rows that train again in this step.
+    def rows(self, batch: TrainBatch, objective: Objective) -> tuple[list[Row], Totals]:
+        """Return the rows that train again in this step, and the denominators with which all rows of it do.
 
-        Their losses are a mean of their own beside that of the fresh rows: the learner divides all by what the fresh
-        ones count, so their weights carry the ratio of the two counts.
+        A mean of their own beside that of the fresh rows: the learner divides all by what the fresh ones count, so
+        their weights carry the ratio of the two counts. Jointly, they are counted with the fresh ones.
         """
+        totals = Totals(batch.kept_rows, batch.kept_tokens, batch.full_rows, batch.full_tokens)
         recalled = batch.recalled
         if recalled is None or not len(recalled.handles):
-            return []
+            return [], totals
         kept = [self._rows[handle] for handle in recalled.handles.tolist()]
-        by_token = objective.aggregation == "token"
-        mine = sum(len(row.ids) for row in kept) if by_token else len(kept)
-        full = objective.denominator == "full"
-        fresh = (
-            (batch.full_tokens if full else batch.kept_tokens)
-            if by_token
-            else (batch.full_rows if full else batch.kept_rows)
-        )
-        share = recalled.weight * max(fresh, 1) / mine
-        return [
-            Row(row.prompt_ids, row.ids, row.logprobs, float(advantage), share)
+        again = Totals(*(len(kept), sum(len(row.ids) for row in kept)) * 2)
+        unit, share = replace(objective, constant_length=objective.constant_length or 1), 1.0
+        if not unit.divisor(totals):
+            totals = again
+        elif recalled.joint:
+            totals = Totals(*(map(sum, zip(astuple(totals), astuple(again), strict=True))))
+        else:
+            share = unit.divisor(totals) / unit.divisor(again)
+        rows = [
+            Row(row.prompt_ids, row.ids, row.logprobs, float(advantage), recalled.strength * share)
             for row, advantage in zip(kept, recalled.advantages, strict=True)
         ]
+        return rows, totals
 
     def keep(self, split: Split, collected: Collected) -> None:
         """Take in what a step drew, and let go of what will not be asked for again."""
