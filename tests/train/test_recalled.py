@@ -33,9 +33,8 @@ def test_replayed_rows_are_a_mean_of_their_own(aggregation):
     step = winnow.recipe("repo", n=2).begin(1, ids=[1])
     step.tell([0] * step.ask().total, [1.0, 0.0], tokens=[4, 6])
     batch = step.finish()
-    recalled = Recalled(
-        np.zeros(2, int), np.array([7, 9]), np.array([1.0, 0.0]), np.array([0.7, -0.7]), 0.5, joint=False
-    )
+    advantages = np.array([0.7, -0.7])
+    recalled = Recalled(np.zeros(2, int), np.array([7, 9]), np.array([1.0, 0.0]), advantages, 0.5, joint=False)
     object.__setattr__(batch, "recalled", recalled)
     rows, totals = stored.rows(batch, Objective(aggregation=aggregation))
     assert totals == Totals(2, 10, 2, 10)
@@ -45,6 +44,9 @@ def test_replayed_rows_are_a_mean_of_their_own(aggregation):
     object.__setattr__(batch, "recalled", replace(recalled, joint=True))
     rows, totals = stored.rows(batch, Objective(aggregation=aggregation))
     assert [row.weight for row in rows] == [0.5, 0.5] and totals == Totals(4, 18, 4, 18)
+    for name in ("kept_rows", "kept_tokens", "full_rows", "full_tokens"):
+        object.__setattr__(batch, name, 0)  # a gate let nothing through
+    assert stored.rows(batch, Objective(aggregation=aggregation))[1] == Totals(2, 8, 2, 8)
     again = Stored()
     again.load_state_dict(stored.state_dict())
     assert again._rows[9].ids.tolist() == [0, 1, 2, 3, 4] and again._rows[9].prompt_ids == [1, 2]
