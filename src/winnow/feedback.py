@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,6 +20,7 @@ class Feedback:
     Attributes:
         prompts: their ids and features.
         offered: all prompts the step opened, those that got nothing included.
+        passed: candidates that the curriculum looked at and did not open.
         counts: int64, rollouts drawn.
         valid: int64, of these with a finite outcome.
         successes: int64, of these with an outcome above 0.5.
@@ -44,6 +45,7 @@ class Feedback:
     owners: IntArray
     entropy: FloatArray | None = None
     offered: Candidates | None = None
+    passed: Candidates = field(default_factory=lambda: Candidates(np.zeros(0, np.int64)))
 
     def __len__(self) -> int:
         """Return the number of prompts."""

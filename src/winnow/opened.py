@@ -25,6 +25,7 @@ class Opened:
     """
 
     def __init__(self, candidates: Candidates, choice: Choice) -> None:
+        self._given = candidates
         self.candidates = self._size = len(candidates)
         self._visited = min(choice.visited, self._size)
         self._places = choice.opened
@@ -85,6 +86,10 @@ class Opened:
             recalled=None if recalled is None else replace(recalled, prompts=self._places[recalled.prompts]),
         )
 
+    def _passed(self, counts: IntArray) -> Candidates:
+        looked_at = np.arange(self._seen(counts))
+        return self._given.pick(looked_at[self._inverse[looked_at] < 0])
+
     def _seen(self, counts: IntArray) -> int:
         """Return how many candidates count as seen: opened ones at the end that got nothing do not."""
         used = np.flatnonzero(counts)
@@ -117,6 +122,7 @@ class Opened:
             outcomes=np.asarray(outcomes, np.float64),
             owners=position[np.asarray(owners, np.int64)],
             offered=self.prompts,
+            passed=self._passed(seen.told),
             entropy=None if entropy is None else _means(position[np.asarray(owners, np.int64)], entropy, len(drawn)),
         )
 

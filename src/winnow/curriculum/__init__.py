@@ -10,6 +10,7 @@ from winnow.curriculum.greso import Greso
 from winnow.curriculum.hive import Hive
 from winnow.curriculum.mopps import Mopps
 from winnow.curriculum.pcl import Pcl
+from winnow.curriculum.recycle import Recycle
 from winnow.curriculum.srpo import Srpo
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Hive",
     "Mopps",
     "Pcl",
+    "Recycle",
     "Srpo",
     "Uniform",
 ]
