@@ -59,6 +59,13 @@ GMPO = About(
     costs="with one optimiser step per batch it is GRPO with a mean per sequence",
     bias="as GRPO",
 )
+FLOWRL = About(
+    paper="FlowRL, arXiv 2509.15207",
+    idea="make the policy proportional to exp(reward) instead of maximising it, by trajectory balance",
+    saves="nothing; keeps several kinds of right answers alive",
+    costs="a reference model and a partition head; no group is without effect: each pulls towards the reference",
+    bias="its own objective; groups without signal train too",
+)
 BOTH = About(
     paper="VIGOR, arXiv 2607.22002, and PODS, arXiv 2504.13818; the combination is ours",
     idea="VIGOR decides who gets rollouts, PODS which of them train",
@@ -92,6 +99,10 @@ def _gmpo() -> Recipe:
     return Recipe("gmpo", objective=objective, about=GMPO)
 
 
+def _flowrl() -> Recipe:
+    return Recipe("flowrl", objective=Objective(flow_beta=15.0, aggregation="sequence"), about=FLOWRL)
+
+
 def _pods() -> Recipe:
     return Recipe("pods", allocation=Uniform(32), selection=Select("max_variance", 8), about=PODS)
 
@@ -104,6 +115,6 @@ def _vigor_pods() -> Recipe:
     return Recipe("vigor+pods", allocation=Vigor(), selection=Select("max_variance", 8), about=BOTH)
 
 
-for _build in (_grpo, _dr_grpo, _rloo, _dapo, _pods, _vigor, _vigor_pods, _gmpo):
+for _build in (_grpo, _dr_grpo, _rloo, _dapo, _pods, _vigor, _vigor_pods, _gmpo, _flowrl):
     register(_build().name, _build)
 register_declared()

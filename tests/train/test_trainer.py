@@ -134,8 +134,9 @@ def stop_in_step(number, after):
         {"recipe": "repo", "recipe_options": {"k": 2, "start": 4, "capacity": 4}},
         {"recipe": "greso", "recipe_options": {"pool": 1}},
         {"recipe": "trace", "n": 6},
+        {"recipe": "flowrl"},
     ],
-    ids=["grpo", "rounds", "streaming", "tokens", "lora", "replay", "memory", "tree"],
+    ids=["grpo", "rounds", "streaming", "tokens", "lora", "replay", "memory", "tree", "flow"],
 )
 def test_interrupted_and_resumed_equals_uninterrupted(settings, tmp_path, changes):
     changes = {"steps": 7, "checkpoint_every": 3, "rollouts_file_mb": 0.004, "rollouts_files": 99, **changes}

@@ -53,6 +53,8 @@ class Objective:
         constant_length: tokens, needed by ``constant`` once a loss is computed (the trainer fills in the longest
             completion allowed).
         kl_beta: weight of the k3 divergence to the reference; 0 needs no reference.
+        flow_beta: above 0 the loss is FlowRL's, see `winnow.objective.flow`, with this weight of the reward (15 in the
+            paper); it needs a reference and ``aggregation="sequence"``.
         kl_clamp: the log-ratio to the reference is clamped to +-this before the exponential.
 
     Raises:
@@ -67,6 +69,7 @@ class Objective:
     denominator: Denominator = "kept"
     constant_length: int | None = None
     kl_beta: float = 0.0
+    flow_beta: float = 0.0
     kl_clamp: float = 20.0
 
     def __post_init__(self) -> None:
@@ -86,10 +89,22 @@ class Objective:
             raise ConfigError(f"clip_dual is {self.clip_dual}; it must be > 1, or None for no bound")
         if not 0.0 <= self.kl_beta < math.inf:
             raise ConfigError(f"kl_beta is {self.kl_beta}; it must be a finite number >= 0")
+        if not 0.0 <= self.flow_beta < math.inf:
+            raise ConfigError(f"flow_beta is {self.flow_beta}; it must be a finite number >= 0")
+        if self.flow_beta and (self.aggregation != "sequence" or self.ratio != "token" or self.kl_beta):
+            raise ConfigError(
+                'flow_beta > 0 makes one squared term of a row, divergence included: use aggregation="sequence", '
+                'ratio="token" and kl_beta=0'
+            )
         if not 0.0 < self.kl_clamp <= 80.0:
             raise ConfigError(f"kl_clamp is {self.kl_clamp}; it must be in (0, 80], or float32 overflows")
         if self.constant_length is not None and self.constant_length < 1:
             raise ConfigError(f"constant_length is {self.constant_length}; it must be at least 1")
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether the loss compares the policy with a reference."""
+        return self.kl_beta > 0 or self.flow_beta > 0
 
     def divisor(self, totals: Totals) -> float:
         """Return what the summed loss is divided by; 0 when there is nothing to train on.

@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from winnow.engine.modes import evaluating, without_dropout
 from winnow.errors import ConfigError
 from winnow.objective.config import Objective, Totals
+from winnow.objective.flow import Partition, flow_loss
 from winnow.objective.logprobs import completion_logprobs
 from winnow.objective.masters import Masters
-from winnow.objective.microbatch import micro_batches
+from winnow.objective.microbatch import advantages_of, micro_batches
 from winnow.objective.policy_loss import policy_loss
 from winnow.objective.records import Outlier, Row, UpdateStats
 from winnow.objective.schedule import Schedule
@@ -83,14 +84,18 @@ class Learner:
             raise ConfigError(f"temperature is {temperature}; training needs the sampler's, which must be > 0")
         if not max_grad_norm > 0:
             raise ConfigError(f"max_grad_norm is {max_grad_norm}; it must be > 0 (infinity never clips)")
-        if objective.kl_beta > 0 and reference is None:
-            raise ConfigError(f"kl_beta is {objective.kl_beta}, which needs a reference model, found none")
+        if objective.needs_reference and reference is None:
+            name = "kl_beta" if objective.kl_beta else "flow_beta"
+            raise ConfigError(f"{name} is {getattr(objective, name)}, which needs a reference model, found none")
         self.model = model
         self.objective = objective
         self.schedule = Schedule(lr, warmup_steps, schedule, total_steps)
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if not self._parameters:
             raise ConfigError("the model has no parameter with requires_grad; there is nothing to train")
+        self._partition = Partition(model) if objective.flow_beta else None
+        if self._partition is not None:
+            self._parameters += self._partition.parameters()
         # The rate is set before every step; one > 0 here only keeps AdamW from refusing 0.
         self._masters = Masters(self._parameters)
         self.optimizer = torch.optim.AdamW(self._masters.masters, lr=lr, betas=betas, weight_decay=weight_decay)
@@ -161,7 +166,7 @@ class Learner:
         )
 
     def _trains(self, row: Row) -> bool:
-        live = row.teaches or (self.objective.kl_beta > 0 and row.weight != 0.0)
+        live = row.teaches or (self.objective.needs_reference and row.weight != 0.0)
         return live and len(row.ids) > 0
 
     def _shares(self, batch: Sequence[Row], epoch: int) -> Iterator[tuple[list[Row], float]]:
@@ -198,16 +203,13 @@ class Learner:
         sampled_RT = torch.zeros_like(new_RT, requires_grad=False)
         for index, row in enumerate(rows):
             sampled_RT[index, : len(row.ids)] = torch.as_tensor(row.logprobs)
-        return policy_loss(
-            new_RT,
-            sampled_RT,
-            _advantages(rows, new_RT),
-            new_RT.new_tensor([row.weight for row in rows]),
-            torch.tensor([len(row.ids) for row in rows], device=new_RT.device),
-            self.objective,
-            divisor,
-            reference_RT,
-        )
+        weights_R = new_RT.new_tensor([row.weight for row in rows])
+        lengths_R = torch.tensor([len(row.ids) for row in rows], device=new_RT.device)
+        advantages, rest = advantages_of(rows, new_RT), (weights_R, lengths_R, self.objective, divisor)
+        if self._partition is not None and reference_RT is not None:
+            log_z_R = self._partition(self.model, prompts)
+            return flow_loss(new_RT, sampled_RT, reference_RT, advantages, log_z_R, *rest)
+        return policy_loss(new_RT, sampled_RT, advantages, *rest, reference_RT)
 
     def _reference_logprobs(self, prompts: Sequence[Any], completions: Sequence[Any]) -> Tensor | None:
         if self._reference is None:
@@ -229,6 +231,7 @@ class Learner:
         return {
             "optimizer": self.optimizer.state_dict(),
             "masters": self._masters.state_dict(),
+            "partition": self._partition.state_dict() if self._partition is not None else {},
             "steps": self.steps,
             "updates": self.updates,
         }
@@ -237,14 +240,6 @@ class Learner:
         """Continue exactly where ``state_dict`` was taken, given the same weights."""
         self.optimizer.load_state_dict(state["optimizer"])
         self._masters.load_state_dict(state.get("masters", {}))
+        if self._partition is not None:
+            self._partition.load_state_dict(state["partition"])
         self.steps, self.updates = int(state["steps"]), int(state["updates"])
-
-
-def _advantages(rows: Sequence[Row], like_RT: Tensor) -> Tensor:
-    """Return advantages (R,), or (R, T) when a row has one per token."""
-    if all(np.ndim(row.advantage) == 0 for row in rows):
-        return like_RT.new_tensor([row.advantage for row in rows])
-    advantages_RT = torch.zeros_like(like_RT, requires_grad=False)
-    for index, row in enumerate(rows):
-        advantages_RT[index, : len(row.ids)] = torch.as_tensor(row.advantage)
-    return advantages_RT

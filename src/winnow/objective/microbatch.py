@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from winnow.objective.records import Row
 
 PADDED_TOKENS = 8192
@@ -33,3 +37,13 @@ def micro_batches(rows: Sequence[Row], most_rows: int | None = None) -> list[lis
             width = row.length
         batches[-1].append(row)
     return batches
+
+
+def advantages_of(rows: Sequence[Row], like_RT: Tensor) -> Tensor:
+    """Return advantages (R,), or (R, T) when a row has one per token."""
+    if all(np.ndim(row.advantage) == 0 for row in rows):
+        return like_RT.new_tensor([row.advantage for row in rows])
+    advantages_RT = torch.zeros_like(like_RT, requires_grad=False)
+    for index, row in enumerate(rows):
+        advantages_RT[index, : len(row.ids)] = torch.as_tensor(row.advantage)
+    return advantages_RT

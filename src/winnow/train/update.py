@@ -22,7 +22,7 @@ def build_learner(config: TrainConfig, setup: Setup) -> Learner:
     """Put the optimiser on the policy, with a reference where the objective has a divergence term."""
     objective = setup.recipe.objective
     reference = None
-    if objective.kl_beta > 0:
+    if objective.needs_reference:
         # With adapters the base model under them is the reference; a copy would hold the same weights twice.
         reference = setup.model if config.lora_rank is not None else copy.deepcopy(setup.model)
     return Learner(
