@@ -17,7 +17,21 @@ from contextlib import nullcontext
 
 import typer
 
-from winnow.cli import audit, check, compare, evaluate, model, output, pilot, plan, recipes, report, train
+from winnow.cli import (
+    audit,
+    check,
+    compare,
+    evaluate,
+    model,
+    output,
+    pilot,
+    plan,
+    recipes,
+    replay,
+    report,
+    simulate,
+    train,
+)
 from winnow.cli.options import FLAG
 from winnow.errors import WinnowError
 
@@ -60,6 +74,8 @@ for _name, _command, _examples in (
     ("pilot", pilot.pilot, pilot.EXAMPLES),
     ("check", check.check, check.EXAMPLES),
     ("audit", audit.audit, audit.EXAMPLES),
+    ("replay", replay.replay, replay.EXAMPLES),
+    ("simulate", simulate.simulate, simulate.EXAMPLES),
     ("model", model.model, model.EXAMPLES),
 ):
     _epilog = "[bold]Examples[/bold]\n" + "\n".join(f"  {line}" for line in _examples)
