@@ -3,6 +3,7 @@
 Run with ``--rollout.n_samples_per_prompt 4 --algo.advantage.estimator group_norm`` (or ``dr_grpo``, ``rloo``):
 
     import runpy, winnow, openrlhf_winnow
+
     openrlhf_winnow.install(winnow.recipe("vigor+pods", initial=4, m=4))
     runpy.run_module("openrlhf.cli.train_ppo_ray", run_name="__main__")
 """

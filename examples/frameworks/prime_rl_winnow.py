@@ -3,7 +3,8 @@
 In the process that runs the orchestrator, before it starts:
 
     import prime_rl_winnow, winnow
-    prime_rl_winnow.install(winnow.recipe("pods", n=32, m=8))   # group_size = 32, algo.type = "grpo"
+
+    prime_rl_winnow.install(winnow.recipe("pods", n=32, m=8))  # group_size = 32, algo.type = "grpo"
 """
 
 from prime_rl.orchestrator import algo

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from winnow.recipe import Recipe
 
 Stretches = tuple[IntArray, FloatArray]
-FATES = np.array(["unscorable", "gated", "not selected", "no signal", "trained"])
+FATES = ("unscorable", "gated", "not selected", "no signal", "trained")
 UNSCORABLE, GATED, NOT_SELECTED, NO_SIGNAL, TRAINED = range(5)
 
 
@@ -167,7 +167,7 @@ def funnel(
         prompts=prompts[rows],
         advantages=advantages,
         weights=weights,
-        fates=tuple(FATES[fate].tolist()),
+        fates=tuple(map(FATES.__getitem__, fate.tolist())),
         kept_rows=len(rows),
         kept_tokens=int(tokens[rows].sum()),
         full_rows=ledger.scored,

@@ -11,6 +11,10 @@ known), and hand it to `check`:
     winnow.testing.check(play)
 
 Rollouts may finish in any order. A failed check raises `AssertionError` and says which recipe, world and row.
+
+Recipes that remember prompts are begun with ``ids=range(world.prompts)``, those that compare prompts
+(`Recipe.compares`) with ``features=world.features``; those that need columns are told
+``**world.columns(recipe.needs, draws)``.
 """
 
 from __future__ import annotations
@@ -18,10 +22,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from winnow.budget import Budget
+from winnow.groups import FloatArray
 from winnow.recipe import Recipe
 from winnow.registry import recipe
 
@@ -57,6 +64,16 @@ class World:
     def length(self, prompt: int, draw: int) -> int:
         """Return how many tokens a rollout has."""
         return self.lengths(prompt, draw)
+
+    @property
+    def features(self) -> FloatArray:
+        """(P, 4) a unit vector per prompt, the same for a prompt number in every world."""
+        vectors = np.array([np.random.default_rng((1, prompt)).normal(size=4) for prompt in range(self.prompts)])
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float64)
+
+    def columns(self, names: Iterable[str], draws: Sequence[Draw]) -> dict[str, list[Any]]:
+        """Return made-up columns of rollouts, by name as in `winnow.columns.COLUMNS`; they depend on the draw alone."""
+        return {name: [_facts(*draw)[name] for draw in draws] for name in names}
 
 
 @dataclass(frozen=True)
@@ -110,18 +127,40 @@ def worlds(prompts: int = 12, n: int = 8, seed: int = 0) -> list[World]:
     ]
 
 
+@lru_cache(maxsize=4096)
+def _facts(prompt: int, draw: int) -> dict[str, Any]:
+    rng = np.random.default_rng((2, prompt, draw))
+    return {
+        "answers": "abc"[rng.integers(3)],
+        "scores": float(rng.random()),
+        "embeddings": tuple(rng.normal(size=3).tolist()),
+        "entropy": float(rng.random()),
+        "truncated": bool(rng.random() < 0.1),
+    }
+
+
 def reference(rule: Recipe, world: World, seed: int) -> Played:
-    """Play a step the plain way: every request is drawn and told at once, in the order asked."""
-    step = rule.begin(world.prompts, budget=world.budget, seed=seed, ids=range(world.prompts))
+    """Play a step the plain way: every request is drawn and told at once, in the order asked.
+
+    A rollout that continues another counts among the draws of its prompt.
+    """
+    features = world.features if rule.compares else None
+    step = rule.begin(world.prompts, budget=world.budget, seed=seed, ids=range(world.prompts), features=features)
     drawn: list[Draw] = []
     count: Counter[int] = Counter()
     while not step.done:
-        for prompt, wanted in step.ask():
-            draws = range(count[prompt], count[prompt] + wanted)
+        for number, wanted in step.ask():
+            fork = step.fork(number)
+            prompt = number if fork is None else drawn[fork.row][0]
+            draws = [(prompt, draw) for draw in range(count[prompt], count[prompt] + wanted)]
             count[prompt] += wanted
-            drawn += [(prompt, draw) for draw in draws]
-            rewards = [world.reward(prompt, draw) for draw in draws]
-            step.tell([prompt] * wanted, rewards, tokens=[world.length(prompt, draw) for draw in draws])
+            drawn += draws
+            step.tell(
+                [number] * wanted,
+                [world.reward(*draw) for draw in draws],
+                tokens=[world.length(*draw) for draw in draws],
+                **world.columns(rule.needs, draws),
+            )
     batch = step.finish()
     worth = (batch.advantages * batch.weights).tolist()
     return Played(drawn, {drawn[row]: value for row, value in zip(batch.rows.tolist(), worth, strict=True)})

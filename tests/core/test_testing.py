@@ -77,6 +77,33 @@ def test_worlds_are_what_they_say():
     assert any(named["abstaining"].reward(0, draw) is None for draw in range(20))
 
 
+@pytest.mark.parametrize("name", ["cue-grpo", "gcpo", "prof", "hive", "vip", "branch", "vineppo"])
+def test_the_reference_plays_recipes_that_need_more_than_rewards(name):
+    import winnow
+
+    recipe, graded = winnow.recipe(name), worlds()[0]
+    assert recipe.needs or recipe.wants or recipe.compares or recipe.branches
+    played = reference(recipe, graded, 0)
+    assert len(set(played.drawn)) == len(played.drawn) <= graded.budget.rollouts
+    assert any(played.trained.values())
+    again = reference(winnow.recipe(name), graded, 0)
+    assert again == played
+
+
+def test_columns_belong_to_the_draw_and_features_to_the_prompt():
+    from winnow.columns import COLUMNS
+
+    small, large = worlds(prompts=3)[0], worlds(prompts=5, seed=1)[1]
+    draws = [(0, 0), (2, 5), (0, 0)]
+    found = small.columns(COLUMNS, draws)
+    assert found == large.columns(COLUMNS, draws) and found.keys() == COLUMNS.keys()
+    for values in found.values():
+        assert values[0] == values[2] and len(values) == 3
+    assert found["embeddings"][0] != found["embeddings"][1] and small.columns((), draws) == {}
+    assert small.features.shape == (3, 4) and np.array_equal(small.features, large.features[:3])
+    assert np.allclose(np.linalg.norm(small.features, axis=1), 1)
+
+
 def test_parts_are_imported_when_they_are_used():
     code = "import sys, winnow; assert 'winnow.reward' not in sys.modules; winnow.reward.Pool, winnow.testing.check"
     subprocess.run([sys.executable, "-c", code], check=True)

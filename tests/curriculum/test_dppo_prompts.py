@@ -2,10 +2,10 @@ import itertools
 
 import numpy as np
 import pytest
-from winnow.curriculum.dppo_prompts import DppoPrompts
 
 import winnow
 from winnow.candidates import Candidates
+from winnow.curriculum.dppo_prompts import DppoPrompts
 from winnow.errors import ConfigError
 from winnow.feedback import Feedback
 

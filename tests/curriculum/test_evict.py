@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from winnow.curriculum.evict import Evict
 
 import winnow
 from winnow.candidates import Candidates
+from winnow.curriculum.evict import Evict
 from winnow.errors import ConfigError
 
 

@@ -8,6 +8,7 @@ from trl import GRPOConfig
 
 import winnow
 from tests.host import tiny
+from tests.plan.recipes import trained
 from winnow.budget import Budget
 from winnow.errors import ConfigError, DataError, MissingExtra
 from winnow.host.trl import grpo_config, versions
@@ -16,6 +17,7 @@ from winnow.host.trl.settings import check, check_kind, with_longest
 from winnow.objective.config import Objective
 from winnow.plan import most_rows, objective_settings, rows_per_prompt
 from winnow.registry import names
+from winnow.testing import RECIPES
 
 
 def test_a_config_from_prompts(tmp_path):
@@ -129,7 +131,10 @@ def test_unknown_versions_of_trl_are_named(monkeypatch):
         versions.check()
 
 
-@pytest.mark.parametrize("name", names())
-def test_recipes_by_name_fit_the_default_of_trl(name):
+def test_rows_of_every_recipe_by_name():
     default = GRPOConfig.__dataclass_fields__["num_generations"].default
-    assert rows_per_prompt(winnow.recipe(name)) == (default // 2 if name == "cppo" else default)
+    for name in names():
+        assert rows_per_prompt(winnow.recipe(name)) == trained(winnow.recipe(name)), name
+    # Recipes that keep all of GRPO's own number of rollouts, or PODS' own m, fit TRL's default as they are.
+    for name in RECIPES:
+        assert rows_per_prompt(winnow.recipe(name)) == default, name

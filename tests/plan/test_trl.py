@@ -9,16 +9,16 @@ pytest.importorskip("trl")
 import trl
 
 import winnow
+from tests.plan.recipes import LOSSES, reason, settings, trained
 from winnow.budget import Budget
 from winnow.errors import ConfigError
 from winnow.host.trl import settings as trainer
+from winnow.host.trl.begin import check_recipe
 from winnow.plan import recipe_step, trl_plan, trl_text
 from winnow.registry import names
 
-TRAINED = {"cppo": 4}
-"""Rows per prompt of a recipe, where they are not 8."""
-OBJECTIVES = {"dr-grpo": ("dr_grpo", 0.2), "rloo": ("dr_grpo", 0.2), "dapo": ("dapo", 0.28)}
-"""Loss and upper clip of a recipe, where they are not winnow's default."""
+COLUMNS = ("truncated",)
+RUN = [name for name in names() if not reason(winnow.recipe(name, **settings(name)), COLUMNS)]
 
 
 @pytest.fixture
@@ -44,16 +44,18 @@ def made(recipe, processes, *, overrides=None, budget=None, **shape):
 
 
 @pytest.mark.parametrize("processes", [1, 2, 8])
-@pytest.mark.parametrize("name", names())
-def test_every_recipe_can_be_pasted(pasted, name, processes):
-    recipe = winnow.recipe(name)
-    plan, text = made(recipe, processes, minibatches=2, epochs=3, micro_batch=3)
+@pytest.mark.parametrize("name", RUN)
+def test_every_recipe_that_trl_can_run_can_be_pasted(pasted, name, processes):
+    changes = settings(name)
+    recipe = winnow.recipe(name, **changes)
+    plan, text = made(recipe, processes, overrides=changes, minibatches=2, epochs=3, micro_batch=3)
     found = pasted(text, processes)
     args = found["args"]
+    check_recipe(found["recipe"])
     trainer.check(found["recipe"], None, args)
     assert found["recipe"].describe() == recipe.describe()
 
-    assert args.num_generations == TRAINED.get(name, 8)
+    assert args.num_generations == trained(recipe)
     per_process = args.per_device_train_batch_size * args.steps_per_generation
     assert per_process % args.num_generations == 0  # whole groups on every process
     assert args.generation_batch_size == per_process * processes
@@ -62,8 +64,30 @@ def test_every_recipe_can_be_pasted(pasted, name, processes):
     assert prompts == {1: 6, 2: 8, 8: 16}[processes] and bool(plan.sizes.changed) == (prompts != 6)
     assert args.per_device_train_batch_size <= 3
 
-    assert (args.loss_type, args.epsilon_high) == OBJECTIVES.get(name, ("dapo", 0.2))
-    assert (args.epsilon, args.beta, args.scale_rewards, args.delta) == (0.2, 0.0, "group", None)
+    loss = recipe.objective
+    assert (args.loss_type, args.epsilon, args.epsilon_high) == (
+        LOSSES[loss.aggregation],
+        loss.clip_low,
+        loss.clip_high,
+    )
+    assert (args.beta, args.scale_rewards, args.delta) == (loss.kl_beta, "group", loss.clip_dual)
+    assert bool(loss.kl_beta) <= (recipe.weight == "rollout")
+
+
+def test_what_trl_cannot_run_is_refused_by_plan_and_trainer_alike(tmp_path):
+    refused = {name: why for name in names() if (why := reason(winnow.recipe(name), COLUMNS))}
+    assert {"branch", "repo", "gmpo", "flowrl", "cue-grpo"} <= refused.keys()
+    for name, why in refused.items():
+        recipe = winnow.recipe(name)
+        with pytest.raises(ConfigError, match=why) as planned:
+            made(recipe, 1)
+        with pytest.raises(ConfigError) as found:
+            check_recipe(recipe)
+            trainer.check(recipe, None, trl.GRPOConfig(use_cpu=True, bf16=False, output_dir=str(tmp_path)))
+        assert str(found.value) == str(planned.value)
+        if why in ("ratio=", "flow_beta="):
+            with pytest.raises(ConfigError, match=why):
+                trainer.grpo_config(recipe, prompts=2, output_dir=str(tmp_path), use_cpu=True, bf16=False)
 
 
 def test_overrides_budget_and_run_are_pasted_too(pasted):

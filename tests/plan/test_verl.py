@@ -6,24 +6,24 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from winnow.host.verl.setup import Setup
 
 import winnow
+from tests.plan.recipes import reason, settings, trained
 from winnow.budget import Budget
 from winnow.errors import ConfigError
+from winnow.host.verl.setup import Setup
 from winnow.plan import overrides, recipe_step, verl_plan, verl_text
 from winnow.registry import names
 
 ACTOR, ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
-RECIPES = {name: {} for name in names()} | {
+RUN = [name for name in names() if not reason(winnow.recipe(name, **settings(name)))]
+RECIPES = {name: settings(name) for name in RUN} | {
     "pods ": {"n": 64, "m": 6, "signal": "reward"},
     "vigor ": {"n": 12},
     "vigor+pods ": {"m": 0.5},
     "grpo ": {"kl_beta": 0.01, "aggregation": "sequence", "clip_high": math.inf},
 }
 """Overrides by recipe; a space tells a second entry of one recipe apart."""
-TRAINED = {"cppo": 4, "pods ": 6, "vigor ": 12, "vigor+pods ": 4}
-"""Rows per prompt of a recipe, where they are not 8."""
 cases = pytest.mark.parametrize(("case", "gpus"), [(case, gpus) for case in RECIPES for gpus in (1, 2, 8)])
 
 
@@ -47,11 +47,11 @@ def nested(plan):
 
 @cases
 def test_the_rules_of_verl_hold(case, gpus):
-    _, plan = made(case, gpus, minibatches=2, micro_batch=3)
+    recipe, plan = made(case, gpus, minibatches=2, micro_batch=3)
     found = plan.settings
     n, prompts = found[f"{ROLLOUT}n"], found["data.train_batch_size"]
     mini, micro = found[f"{ACTOR}ppo_mini_batch_size"], found[f"{ACTOR}ppo_micro_batch_size_per_gpu"]
-    assert n == TRAINED.get(case, 8) and 6 <= prompts < 6 + 2 * gpus
+    assert n == trained(recipe) and 6 <= prompts < 6 + 2 * gpus
     assert found["trainer.nnodes"] * found["trainer.n_gpus_per_node"] == gpus
     assert prompts * n % gpus == 0  # of the batch, at the start
     assert prompts == 2 * mini  # two optimiser steps
@@ -104,7 +104,32 @@ def test_the_plugin_refuses_none_of_it(case, gpus):
     assert setup.recipe.describe() == recipe.describe() and (setup.budget, setup.seed) == (Budget(rollouts=96), 4)
 
 
-def test_plan_and_plugin_refuse_alike():
+def refused_by_plan_and_plugin(name):
+    recipe = winnow.recipe(name)
+    with pytest.raises(ConfigError, match=reason(recipe)) as planned:
+        verl_plan(recipe, recipe_step(recipe, 6))
+    config = nested(made("grpo", 1)[1])
+    # Else the plugin asks first for the callback that saves what a recipe remembers.
+    config["trainer"]["save_freq"] = -1
+    config["winnow"]["recipe"] = name
+    with pytest.raises(ConfigError) as found:
+        Setup.read(config)
+    assert str(found.value) == str(planned.value)
+
+
+def test_what_verl_cannot_run_is_refused_by_plan_and_plugin_alike():
+    refused = [name for name in names() if reason(winnow.recipe(name)) not in (None, "needs longest")]
+    assert {"branch", "repo", "gmpo", "flowrl", "prof"} <= set(refused)
+    for name in refused:
+        refused_by_plan_and_plugin(name)
+
+
+@pytest.mark.xfail(reason="the plugin notices a missing length once advantages are computed", strict=False)
+def test_a_length_that_has_to_be_given_is_asked_for_by_plan_and_plugin_alike():
+    refused_by_plan_and_plugin("dapo-overlong")
+
+
+def test_plan_and_plugin_refuse_weights_alike():
     kept = {"weight": "prompt"}
     recipe = winnow.recipe("vigor", kl_beta=0.1, **kept)
     with pytest.raises(ConfigError) as planned:

@@ -206,8 +206,7 @@ declare(
     "cero",
     About(
         paper="CERO, arXiv 2606.05606",
-        idea="a price for each prompt, which falls when it is served and rises with what it still has to teach, "
-        "decides which half of the prompts gets rollouts",
+        idea="serve the dearer half of the prompts; a price falls when served and rises with what is left to teach",
         saves="rollouts on prompts that have had their share or show one outcome only",
         costs="a step trains on part of the prompts it is offered; `rounds` has to fit the length of the training",
         bias="none within a group; which prompts train depends on earlier rewards",

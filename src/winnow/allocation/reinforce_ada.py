@@ -85,7 +85,7 @@ for _name, _positives, _negatives, _until, _costs in (
         f"reinforce-ada-{_name}",
         About(
             paper="Reinforce-Ada, arXiv 2510.04996",
-            idea=f"draw rounds of 8 until {_until}; train on 4, half of them right where possible",
+            idea=f"draw rounds of 8 until {_until}; train on 4, half of them right if possible",
             saves="steps: prompts come to signal that a small group would have missed",
             costs=_costs,
             bias="stops by outcome, so the baseline is biased; rare outcomes are over-represented",

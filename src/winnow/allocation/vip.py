@@ -142,8 +142,7 @@ class Vip:
 def _about(gradient: str, bias: str) -> About:
     return About(
         paper="VIP, arXiv 2602.01601",
-        idea="predict pass rates from earlier steps and similar prompts; split the rollouts for the least "
-        f"variance of the {gradient} gradient",
+        idea=f"predict pass rates by earlier steps and similar prompts; split for the least variance of {gradient}",
         saves="rollouts on prompts that are expected to be solved or out of reach",
         costs="a prediction that is wrong spends them on the wrong prompts; little to predict in the first epoch",
         bias=bias,

@@ -4,6 +4,7 @@ Batches are counted in prompts. What TRL and verl call a batch is worked out fro
 `verl_settings`; `trl_plan` and `verl_plan` add the objective, and `trl_text` and `verl_text` make text of it to paste.
 """
 
+from winnow.plan.able import check_able, refusal
 from winnow.plan.hosts import HOSTS, HostPlan, HostSettings, check_host
 from winnow.plan.paste import overrides, trl_text, verl_text
 from winnow.plan.rows import most_rows, recipe_step, rows_per_prompt
@@ -18,6 +19,7 @@ __all__ = [
     "HostPlan",
     "HostSettings",
     "StepPlan",
+    "check_able",
     "check_host",
     "kept_rows",
     "most_rows",
@@ -27,6 +29,7 @@ __all__ = [
     "optimizer_steps",
     "overrides",
     "recipe_step",
+    "refusal",
     "rows_per_prompt",
     "step_plan",
     "trl_plan",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from winnow.errors import ConfigError
 from winnow.objective.config import Objective
+from winnow.plan.able import check_able, check_loss
 from winnow.plan.hosts import HostPlan, HostSettings, largest_divisor, raised, translated
 from winnow.plan.rows import most_rows
 from winnow.plan.sizes import StepPlan
@@ -69,7 +70,12 @@ def trl_settings(
 
 
 def trl_objective(objective: Objective) -> dict[str, Any]:
-    """Return every setting of `GRPOConfig` that an objective decides; ``constant_length`` only where it is set."""
+    """Return every setting of `GRPOConfig` that an objective decides; ``constant_length`` only where it is set.
+
+    Raises:
+        ConfigError: TRL has no such loss.
+    """
+    check_loss(objective, "trl")
     found: dict[str, Any] = {"loss_type": LOSS_TYPES[objective.aggregation]}
     found |= {setting: getattr(objective, field) for field, setting in OBJECTIVE.items()}
     if objective.constant_length is not None:
@@ -81,6 +87,9 @@ def objective_settings(objective: Objective) -> dict[str, Any]:
     """Return the settings of `GRPOConfig` for whatever in an objective differs from winnow's default.
 
     What is at its default asks for nothing: the user's ``loss_type``, ``beta`` and ``epsilon`` stand.
+
+    Raises:
+        ConfigError: TRL has no such loss.
     """
     default = trl_objective(Objective())
     return {
@@ -140,6 +149,7 @@ def trl_plan(
     Raises:
         ConfigError: `winnow.host.trl.WinnowGRPOTrainer` would refuse the recipe.
     """
+    check_able(recipe, "trl")
     sizes = trl_settings(plan, processes=processes, minibatches=minibatches, epochs=epochs, micro_batch=micro_batch)
     per_process = sizes.settings["per_device_train_batch_size"] * sizes.settings["steps_per_generation"]
     check_weight(recipe, recipe.objective.kl_beta)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from winnow.errors import ConfigError
 from winnow.objective.config import Objective
+from winnow.plan.able import check_able, check_loss
 from winnow.plan.hosts import HostPlan, HostSettings, largest_divisor, raised, translated
 from winnow.plan.sizes import StepPlan
 
@@ -75,7 +76,12 @@ def verl_settings(
 
 
 def verl_objective(objective: Objective) -> dict[str, Any]:
-    """Return every setting of verl that an objective decides."""
+    """Return every setting of verl that an objective decides.
+
+    Raises:
+        ConfigError: verl has no such loss.
+    """
+    check_loss(objective, "verl")
     found = {
         f"{ACTOR}policy_loss.loss_mode": "vanilla",
         f"{ACTOR}loss_agg_mode": AGGREGATION[objective.aggregation],
@@ -134,6 +140,7 @@ def verl_plan(
     Raises:
         ConfigError: `winnow.host.verl` would refuse the recipe.
     """
+    check_able(recipe, "verl")
     check_weight(recipe, recipe.objective.kl_beta > 0)
     sizes = verl_settings(plan, gpus=gpus, minibatches=minibatches, epochs=epochs, micro_batch=micro_batch)
     nodes = gpus // GPUS_PER_NODE if gpus > GPUS_PER_NODE and gpus % GPUS_PER_NODE == 0 else 1

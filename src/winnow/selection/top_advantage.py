@@ -70,7 +70,7 @@ PARTS["top_advantage"] = TopAdvantage
 declare(
     "top-advantage",
     About(
-        paper="top-k by |advantage|, as the baseline of several papers",
+        paper="ours in this form; top-k by |advantage| is a baseline of several papers",
         idea="generate 16, train on the 8 of the largest |advantage|, ties at random",
         saves="updates: m of n rows",
         costs="the rarer outcome crowds out the other one",

@@ -8,32 +8,19 @@ from typing import Any
 
 from winnow.budget import Budget
 from winnow.candidates import named_by
-from winnow.errors import ConfigError
 from winnow.features import hashed
+from winnow.plan.able import check_able
 from winnow.recipe import Recipe
 from winnow.step import Step
 
-COLUMNS = ("truncated",)
-"""What every rank knows of all rollouts beyond reward and length."""
-
 
 def check_recipe(recipe: Recipe) -> None:
-    """Refuse a recipe that needs to know more of rollouts than the ranks share, or continues them.
+    """Refuse a recipe that needs to know more of rollouts than the ranks share, continues them, or recalls old ones.
 
     Raises:
-        ConfigError: it says what is missing.
+        ConfigError: it says what is missing; `winnow.plan.trl_plan` says the same.
     """
-    if recipe.branches:
-        raise ConfigError(
-            f"recipe {recipe.name!r} continues rollouts from inside, which TRL's engines cannot; use the embedded "
-            "trainer (winnow train), or another recipe"
-        )
-    missing = [name for name in recipe.needs if name not in COLUMNS]
-    if missing:
-        raise ConfigError(
-            f"recipe {recipe.name!r} needs {', '.join(missing)} of every rollout, which in TRL stay on the rank that "
-            "sampled it; use the embedded trainer (winnow train), or another recipe"
-        )
+    check_able(recipe, "trl")
 
 
 def begin(recipe: Recipe, prompts: Sequence[Any], budget: Budget | None, seed: int) -> Step:
