@@ -144,7 +144,7 @@ def funnel(
     if stretches is not None:
         advantages = np.array([value @ np.diff(end, prepend=0) / end[-1] for end, value in stretches])
     taught = advantages != 0 if stretches is None else np.array([value.any() for _, value in stretches], bool)
-    trained = taught & (weights != 0)
+    trained = (taught | (recipe.objective.flow_beta > 0)) & (weights != 0)
     fate[rows] = np.where(trained, TRAINED, NO_SIGNAL)
     numbers = np.bincount(fate, minlength=len(FATES))
     ledger = Ledger(

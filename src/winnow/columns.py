@@ -42,6 +42,12 @@ def wanted(part: object) -> tuple[str, ...]:
     return tuple(getattr(part, "wants", ()))
 
 
+def own_signal(rule: Rule) -> Rule:
+    """Declare that an advantage rule learns from groups of equal rewards too (a decorator)."""
+    rule.own_signal = True  # type: ignore[attr-defined]
+    return rule
+
+
 def needed(part: object) -> tuple[str, ...]:
     """Return the columns a part of a recipe takes."""
     return tuple(getattr(part, "needs", ()))

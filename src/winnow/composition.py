@@ -36,6 +36,11 @@ def check(recipe: Recipe) -> None:
             f"advantage {advantage.name} learns from groups of equal rewards, gate zero_signal removes them: set "
             "gate='none'"
         )
+    if recipe.objective.flow_beta > 0 and recipe.gate == "zero_signal":
+        raise ConfigError(
+            "objective flow_beta pulls groups of equal rewards towards the reference, gate zero_signal removes them: "
+            "set gate='none'"
+        )
     for part in (recipe.curriculum, recipe.allocation, recipe.gate, selection, advantage):
         own = getattr(part, "check_with", None)
         if own is not None:

@@ -72,6 +72,7 @@ BOTH = About(
     saves="rollouts and updates",
     costs="those of VIGOR",
     bias="those of both",
+    status="decision",
 )
 
 

@@ -46,6 +46,11 @@ def kind_of(role: str, part: object) -> dict[str, str]:
     return {role: names[0] if names else type(part).__name__.lower()}
 
 
+def fitted(recipe: Recipe, longest: int) -> Recipe:
+    """Fill in what a recipe leaves open until the longest completion is known (`winnow.advantage.Overlong`)."""
+    return recipe.override(longest=longest) if getattr(recipe.advantage, "longest", 0) is None else recipe
+
+
 def plain_settings(part: Any) -> dict[str, Any]:
     """Return the settings of a part as plain values."""
     return {item.name: plain(getattr(part, item.name)) for item in fields(part) if item.init}

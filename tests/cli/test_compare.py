@@ -3,6 +3,7 @@ import json
 import pytest
 
 from tests.report.synthetic import write_run
+from winnow import registry
 from winnow.compare.runner import Event
 
 
@@ -70,6 +71,14 @@ def test_a_stopped_seed_is_left_out_and_told(winnow, runs, tmp_path):
 def test_a_recipe_that_never_finished_is_an_error(winnow, runs, tmp_path):
     told = winnow("compare", "grpo", "grpo:lr=9", "--seeds", 1, "--out", tmp_path)
     assert told.code == 3 and "grpo:lr=9: every seed was stopped" in told.err and told.out == ""
+
+
+def test_all_recipes_fit_into_one_comparison(winnow, runs, tmp_path):
+    names = registry.names()
+    told = winnow("compare", *names, "--seeds", 1, "--out", tmp_path, "--quiet")
+    assert told.code == 0, told.err
+    assert [job.settings["recipe"] for job in runs] == names
+    assert all(f"\n{name}  1 seed\n" in told.out for name in names)
 
 
 @pytest.mark.parametrize(

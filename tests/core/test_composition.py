@@ -9,6 +9,9 @@ from winnow.errors import ConfigError
     [
         ("cppo", {"stats": "kept"}, "selection cppo", "stats='kept'"),
         ("nsr", {"gate": "zero_signal"}, "advantage nsr", "gate zero_signal"),
+        ("raft", {"gate": "zero_signal"}, "advantage raft", "gate zero_signal"),
+        ("gcpo", {"gate": "zero_signal"}, "advantage gcpo", "gate zero_signal"),
+        ("flowrl", {"gate": "zero_signal"}, "objective flow_beta", "gate zero_signal"),
         ("w-reinforce", {"gate": "zero_signal"}, "advantage w_reinforce", "gate zero_signal"),
     ],
 )

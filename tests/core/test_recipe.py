@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import winnow
+from winnow import registry
 from winnow.allocation import Uniform, Vigor
 from winnow.errors import ConfigError
 
@@ -73,7 +74,8 @@ def test_wrong_settings_say_what_is_allowed(name, changes, message):
         winnow.recipe(name, **changes)
 
 
-def test_a_new_recipe_is_one_registration():
+def test_a_new_recipe_is_one_registration(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))  # nothing stays for other tests
     winnow.register("mine", lambda: winnow.recipe("grpo", n=4, weight="prompt").override(name="mine"))
     assert winnow.recipe("mine", n=6).allocation.n == 6
     assert winnow.recipe("mine").name == "mine"

@@ -28,10 +28,6 @@ FIRST_COME = {
     "vineppo": "continuations are counted in the order of the rollouts that they continue",
 }
 """Recipes in which the order of results inside a wave has a say."""
-EQUAL_REWARDS = {
-    "raft": "every right answer trains, also those of a group that is all right",
-}
-"""Recipes that learn from groups without signal, beside those whose advantage says so (``own_signal``)."""
 FROM_ZERO = {
     "gcpo": "right answers are worth more the higher the reward itself",
     "maxrl": "divides by the mean reward",
@@ -68,13 +64,14 @@ def every_but(*tables):
 
 
 def test_the_tables_name_recipes_that_exist():
-    assert {*FIRST_COME, *EQUAL_REWARDS, *FROM_ZERO, *SUCCESSES} <= set(names())
+    assert {*FIRST_COME, *FROM_ZERO, *SUCCESSES} <= set(names())
 
 
 @every
 def test_budgets_fates_and_finite_numbers(name):
     recipe = named(name)
-    own_signal = getattr(recipe.advantage, "own_signal", False) or needed(recipe.advantage) or name in EQUAL_REWARDS
+    own_signal = recipe.advantage.own_signal if hasattr(recipe.advantage, "own_signal") else False
+    own_signal = own_signal or needed(recipe.advantage) or recipe.objective.flow_beta > 0
     for task in map(world, WORLDS):
         for seed in range(2):
             # Recipes that compare prompts do without vectors too.

@@ -149,6 +149,11 @@ class Advantage:
         return self.rule if isinstance(self.rule, str) else getattr(self.rule, "__name__", repr(self.rule))
 
     @property
+    def own_signal(self) -> bool:
+        """Whether the rule learns from groups of equal rewards (it says so with ``own_signal = True``)."""
+        return bool(getattr(RULES[self.rule] if isinstance(self.rule, str) else self.rule, "own_signal", False))
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Columns that the rule takes beside rewards, see `winnow.columns`."""
         return needed(RULES[self.rule] if isinstance(self.rule, str) else self.rule)

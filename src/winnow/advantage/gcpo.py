@@ -49,6 +49,7 @@ class Gcpo:
     shuffle_seed: int = 0
     scaled: bool = False
     needs = ("embeddings",)
+    own_signal = True
 
     def __post_init__(self) -> None:
         if self.orders < 1 or self.shuffle_seed < 0:

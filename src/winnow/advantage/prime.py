@@ -40,6 +40,7 @@ class Prime:
     process_weight: float = 1.0
     whiten: bool = True
     needs = ("scores",)
+    own_signal = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.process_weight < np.inf:

@@ -7,10 +7,12 @@ import numpy.typing as npt
 
 from winnow.about import About, declare
 from winnow.advantage.base import Advantage, register, signal
+from winnow.columns import own_signal
 from winnow.groups import FloatArray, as_rewards
 
 
 @register
+@own_signal
 def raft(rewards: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> FloatArray:
     """Return ``max(r, 0)``: learn from what is right and from nothing else (RAFT, arXiv 2504.11343).
 

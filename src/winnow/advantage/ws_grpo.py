@@ -40,6 +40,7 @@ class WsGrpo:
     ddof: int = 1
     eps: float = 1e-4
     needs = ("scores",)
+    own_signal = True
 
     def __post_init__(self) -> None:
         for name in ("outcome_weight", "step_weight", "eps"):

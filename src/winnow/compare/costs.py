@@ -6,6 +6,7 @@ trained rows stay as they were, only their price changes. Evaluation is never ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ class CostModel:
         per_rollout: seconds for every generated rollout.
         per_row: seconds for every trained row.
         per_step: seconds for the step itself.
+        per_wave: seconds for every wave of requests of the step.
         note: where the numbers come from.
     """
 
@@ -32,6 +34,7 @@ class CostModel:
     per_rollout: float = 0.0
     per_row: float = 0.0
     per_step: float = 0.0
+    per_wave: float = 0.0
     note: str = ""
 
     @property
@@ -39,7 +42,7 @@ class CostModel:
         """Whether the clock of the run is used instead of the coefficients."""
         return self.name == "measured"
 
-    def cumulative(self, steps: list[Record] | tuple[Record, ...]) -> Floats:
+    def cumulative(self, steps: Sequence[Record]) -> Floats:
         """Return the seconds spent by the end of each step, shape (S,); NaN where not measured.
 
         A record without rollouts (the evaluation before training) costs nothing.
@@ -55,7 +58,9 @@ class CostModel:
             return 0.0
         prompts = _or_nan(step.get("prompts"))
         rows = _or_nan(step.get("rows"))
-        return self.per_step + self.per_prompt * prompts + self.per_rollout * rollouts + self.per_row * rows
+        waves = _or_nan(step.get("waves")) if self.per_wave else 0.0
+        fixed = self.per_step + self.per_wave * waves
+        return fixed + self.per_prompt * prompts + self.per_rollout * rollouts + self.per_row * rows
 
 
 # Fitted to the eight single-GPU settings published with PODS (1 prompt per step, 3B model, LoRA, one

@@ -1,1 +1,4 @@
-"""winnow inside other trainers: one subpackage per host, imported only where its host is installed."""
+"""winnow inside other trainers: one subpackage per host, imported only where its host is installed.
+
+`checkpoint` and `metrics` are what the hosts share.
+"""

@@ -12,6 +12,7 @@ from winnow.errors import ConfigError, DataError
 from winnow.model.lora import LoraSettings, attach
 from winnow.recipe import Recipe
 from winnow.selection.base import rows_to_keep
+from winnow.settings import fitted
 from winnow.task import Task
 from winnow.train.config import TrainConfig, recipe_overrides
 from winnow.train.encoding import Split, check_left, encode, note_dropped, prompt_limit
@@ -75,8 +76,7 @@ def check_recipe(config: TrainConfig) -> Recipe:
     _check_kept(recipe, "m" in overrides)
     if recipe.objective.aggregation == "constant" and recipe.objective.constant_length is None:
         recipe = recipe.override(constant_length=config.max_new_tokens)
-    if getattr(recipe.advantage, "longest", 0) is None:
-        recipe = recipe.override(longest=config.max_new_tokens)
+    recipe = fitted(recipe, config.max_new_tokens)
     if config.rollouts_per_step is not None and config.rollouts_per_step < 2 * config.prompts_per_step:
         raise ConfigError(
             f"rollouts_per_step={config.rollouts_per_step} gives {config.prompts_per_step} prompts fewer than two "

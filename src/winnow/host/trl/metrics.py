@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from winnow.groups import FloatArray
+from winnow.host.metrics import mean, step_metrics
 from winnow.host.trl.draw import Drawn
 from winnow.host.trl.kept import Kept
 
@@ -17,44 +17,10 @@ Log = dict[str, list[Any]]
 
 def describe(drawn: Drawn, kept: Kept) -> dict[str, float]:
     """Return the numbers of a step. Padding and surplus rollouts enter none but their own counts."""
-    batch, ledger = drawn.batch, drawn.batch.ledger
-    counts = batch.counts[batch.counts > 0]
-    return {
-        "winnow/rollouts": ledger.rollouts,
-        "winnow/tokens": ledger.tokens,
-        "winnow/kept_rows": batch.kept_rows,
-        "winnow/kept_tokens": batch.kept_tokens,
-        "winnow/trained_rows": ledger.trained,
-        "winnow/trained_tokens": ledger.trained_tokens,
-        "winnow/unscorable": ledger.unscorable,
-        "winnow/gated": ledger.gated,
-        "winnow/not_selected": ledger.discarded,
-        "winnow/prompts": len(counts),
-        "winnow/group/min": int(counts.min()),
-        "winnow/group/max": int(counts.max()),
-        "winnow/reward/all": _mean(drawn.rewards),
-        "winnow/reward/selected": _mean(drawn.rewards[batch.rows]),
-        "winnow/outcome/all": _mean(drawn.outcomes),
-        **_signal(drawn),
-        "winnow/waves": ledger.waves,
-        "winnow/useful/rows_per_1k_tokens": 1000 * ledger.trained / max(1, ledger.tokens),
+    return step_metrics(drawn.batch, drawn.owners, drawn.rewards, drawn.outcomes) | {
         "winnow/surplus_rollouts": drawn.surplus,
         "winnow/padding_rows": kept.padding,
     }
-
-
-def _signal(drawn: Drawn) -> dict[str, float]:
-    """Return the share of prompts without signal, and of those whose outcomes all are 1 or more, or 0 or less."""
-    drawn_from = np.flatnonzero(drawn.batch.counts)
-    dead = drawn_from[~drawn.batch.signal[drawn_from]]
-    best = np.full(len(drawn.batch.counts), -np.inf)
-    worst = np.full(len(drawn.batch.counts), np.inf)
-    finite = np.isfinite(drawn.outcomes)
-    np.maximum.at(best, drawn.owners[finite], drawn.outcomes[finite])
-    np.minimum.at(worst, drawn.owners[finite], drawn.outcomes[finite])
-    known = dead[np.isfinite(best[dead])]
-    shares = {"no_signal": len(dead), "all_pass": (worst[known] >= 1).sum(), "all_fail": (best[known] <= 0).sum()}
-    return {f"winnow/signal/{name}": float(count) / len(drawn_from) for name, count in shares.items()}
 
 
 def generated(drawn: Drawn) -> dict[str, float]:
@@ -74,9 +40,9 @@ def generated(drawn: Drawn) -> dict[str, float]:
 
 def rewarded(drawn: Drawn, names: Sequence[str]) -> dict[str, float]:
     """Return TRL's reward metrics over every rollout of the step: a curve over kept rows could not be read."""
-    metrics = {"reward": _mean(drawn.rewards), "reward_std": _std(drawn.rewards)}
+    metrics = {"reward": mean(drawn.rewards), "reward_std": _std(drawn.rewards)}
     for name, values in zip(names, drawn.parts.T, strict=True):
-        metrics |= {f"rewards/{name}/mean": _mean(values), f"rewards/{name}/std": _std(values)}
+        metrics |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": _std(values)}
     signal = drawn.batch.signal[drawn.batch.counts > 0]
     return metrics | {"frac_reward_zero_std": float(1 - signal.mean())}
 
@@ -105,16 +71,7 @@ def without_padding(tables: Mapping[str, Any], kept: Kept) -> None:
             table.extend(value for value, real in zip(values, kept.all_real[-count:], strict=True) if real)
 
 
-def _mean(values: FloatArray) -> float:
-    finite = _finite(values)
-    return float(finite.mean()) if len(finite) else float("nan")
-
-
 def _std(values: FloatArray) -> float:
     """Return the sample standard deviation, as TRL logs it."""
-    finite = _finite(values)
+    finite = values[np.isfinite(values)]
     return float(finite.std(ddof=1)) if len(finite) > 1 else float("nan")
-
-
-def _finite(values: FloatArray) -> npt.NDArray[np.float64]:
-    return values[np.isfinite(values)]

@@ -34,6 +34,7 @@ from winnow.host.trl.settings import check, check_kind, with_longest
 from winnow.host.trl.spares import Spares
 from winnow.plan import optimizer_steps
 from winnow.recipe import Recipe
+from winnow.settings import fitted
 from winnow.train.seeds import derive
 
 
@@ -74,7 +75,7 @@ class WinnowGRPOTrainer(GRPOTrainer):  # type: ignore[misc, unused-ignore]
         max_no_signal_steps: int = 20,
         **keywords: Any,
     ) -> None:
-        self.recipe = winnow.recipe(recipe)
+        self.recipe = fitted(winnow.recipe(recipe), (args or GRPOConfig()).max_completion_length)
         check_recipe(self.recipe)
         check_kind(train_dataset, keywords)
         if args is not None:
