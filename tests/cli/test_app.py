@@ -24,6 +24,8 @@ def test_every_command_of_the_tool_is_there():
         "pilot",
         "check",
         "audit",
+        "replay",
+        "simulate",
         "model",
     }
 

@@ -37,6 +37,7 @@ def collected(groups, kept=()):
         signal=np.array([len(set(values)) > 1 for values in judged]),
         kept_rows=len(kept),
         reason="",
+        recalled=None,
         ledger=SimpleNamespace(waves=1, trained=len(kept), trained_tokens=3 * len(kept)),
     )
     return Collected(rollouts, batch, {})
