@@ -10,7 +10,7 @@ INSTALL := UV_COMPILE_BYTECODE=1 UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv 
 # torch's threads spin while they wait; with two test workers on two cores that costs most of the time.
 QUIET := OMP_NUM_THREADS=1 GOMP_SPINCOUNT=0
 
-.PHONY: venv train test test-all lint format docs results clean
+.PHONY: venv train test test-verl test-all lint format docs results clean
 
 venv: $(READY)
 
@@ -26,6 +26,13 @@ train: $(READY)
 
 test: $(READY)
 	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not slow and not gpu"
+
+# verl and what it pins do not fit beside the rest: an environment of its own. Tens of minutes, most of it Ray starting.
+VERL := .venv-verl
+test-verl: $(READY)
+	$(PYTHON) -m venv $(VERL)
+	UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install -q --python $(VERL)/bin/python -c constraints/verl.txt -e '.[verl]' pytest pytest-timeout hypothesis
+	$(QUIET) $(VERL)/bin/python -m pytest tests/host/verl tests/plan/test_verl.py
 
 test-all: $(READY)
 	$(QUIET) $(BIN)/python -m pytest -n 2 -m "not gpu"
@@ -43,4 +50,4 @@ docs: $(READY)
 	$(BIN)/pdoc -d google -o site winnow
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site
+	rm -rf $(VENV) $(VERL) .pytest_cache .mypy_cache .ruff_cache .hypothesis site
