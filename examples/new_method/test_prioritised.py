@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from tests.curriculum.pools import feedback
-from winnow.curriculum.prioritised import Prioritised
 
 from winnow.candidates import Candidates
+from winnow.curriculum import prioritised
 from winnow.errors import ConfigError
 
 
 def taught(successes, trials, **settings):
-    rule = Prioritised(**settings)
+    rule = prioritised.Prioritised(**settings)
     rule.observe(feedback(range(len(successes)), successes, trials))
     return rule
 
@@ -40,4 +40,4 @@ def test_prompts_never_seen_or_never_scored_count_as_failing():
 
 def test_wrong_settings():
     with pytest.raises(ConfigError, match="floor=0"):
-        Prioritised(floor=0)
+        prioritised.Prioritised(floor=0)

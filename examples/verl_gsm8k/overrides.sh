@@ -9,7 +9,7 @@ WINNOW=(
     algorithm.adv_estimator=winnow
     trainer.v1.sampler.custom_sampler.path=pkg://winnow.host.verl.replay
     trainer.v1.sampler.custom_sampler.name=WinnowReplayBuffer
-    +actor_rollout_ref.rollout.agent.agent_loop_manager_class=winnow.host.verl.manager.WinnowAgentLoopManager
+    ++actor_rollout_ref.rollout.agent.agent_loop_manager_class=winnow.host.verl.manager.WinnowAgentLoopManager
     trainer.checkpoint_callback_class=winnow.host.verl.checkpoint.WinnowCheckpoint
     actor_rollout_ref.rollout.n=4                # rows that train per prompt: m
 )

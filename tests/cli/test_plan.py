@@ -169,6 +169,24 @@ def test_rollouts_of_a_recipe_with_spare_prompts(winnow, data):
     assert "128 = 16 prompts x n 8; up to 384 where signal is missing" in told.out
 
 
+def test_totals_of_a_run_are_ranges_where_the_recipe_decides(winnow, data):
+    run = json.loads(winnow("plan", "--recipe", "greso", "--task", data, "--steps", 10, "--json").out)["run"]
+    assert (run["rollouts"], run["rollouts_at_most"]) == (1280, 2560)
+    told = winnow("plan", "--recipe", "greso", "--task", data, "--steps", 10).out
+    assert re.search(r"^  rollouts +1,280 to 2,560 *$", told, re.MULTILINE), told
+    told = winnow("plan", "--recipe", "greso", "--task", data, "--set", "rollouts=1280").out
+    assert re.search(r"^  steps +5 to 10 *$", told, re.MULTILINE) and re.search(r"^  rollouts +1,280 *$", told, re.M)
+    told = winnow("plan", "--recipe", "pilot-commit", "--task", data).out
+    assert "512 = 16 prompts x n 32; 384 to 768 as signal has it" in told
+
+
+def test_recalled_rows_and_a_single_pass_are_told(winnow, data):
+    told = winnow("plan", "--recipe", "repo", "--task", data, "--steps", 1).out
+    assert "and up to 128 of earlier" in told and re.search(r"rows at most +256 ", told)
+    assert "note: recipe repo learns from a prompt's earlier visits" in told
+    assert "note:" not in winnow("plan", "--recipe", "repo", "--task", data).out
+
+
 @pytest.mark.parametrize("host", ["trl", "verl"])
 def test_settings_of_one_host_are_all_that_is_printed(winnow, host):
     # More prompts than the built-in task has: the data is the other trainer's.

@@ -51,6 +51,15 @@ def test_one_recipe_shows_everything_about_it(winnow):
     assert "oversample" in winnow("recipes", "mopps").out and "capacity" in winnow("recipes", "repo").out
 
 
+@pytest.mark.parametrize("name", ["grpo", "repo", "nsr", "cppo", "pilot-commit"])
+def test_every_key_shown_can_be_set(winnow, name):
+    recipe = library.recipe(name)
+    rows = [line.split() for line in winnow("recipes", name).out.split("Settings")[1].splitlines()[1:] if line.strip()]
+    keys = {row[-2] for row in rows if len(row) > 1}
+    assert {"selection", "advantage"} <= keys and "rule" not in keys
+    assert keys <= recipe.settings() | set(recipe.describe())
+
+
 @pytest.mark.parametrize("name", ["reinforce++-baseline", "vip", "repo", "pilot-commit"])
 def test_a_recipe_can_be_shown_on_a_narrow_terminal(winnow, name):
     told = winnow("recipes", name)

@@ -2,6 +2,11 @@ import json
 
 import numpy as np
 import pytest
+from rich.console import Console
+
+from winnow.cli.replay_text import folded, table_of
+
+ANSWERS = ("Yes:", "Perhaps:", "Undecided:", "No:")
 
 
 def write(path, rates, k=8, **more):
@@ -25,10 +30,10 @@ def test_what_recipes_would_have_done(winnow, log):
     assert max(len(line) for line in told.out.splitlines()) <= 80
     assert "192 rollouts, 8 of each of 24 groups" in told.out and "vigor*" in told.out
     assert "trace" in told.out and "from inside" in told.out.replace("\n", " ")
-    assert any(word in told.out for word in ("Yes:", "Perhaps:", "No:"))
+    assert 0 < told.out.index("Undecided:") < told.out.index("Per step")
     assert "Updates are not priced" in told.out
     brief = winnow("replay", log, "--recipe", "grpo", "--quiet")
-    assert "Per step" not in brief.out and any(word in brief.out for word in ("Yes:", "Perhaps:", "No:"))
+    assert "Per step" not in brief.out and any(word in brief.out for word in ANSWERS)
 
 
 def test_json_holds_figures_with_intervals(winnow, log):
@@ -46,7 +51,28 @@ def test_columns_by_name(winnow, tmp_path):
     path = write(tmp_path / "x.jsonl", [0.5] * 20, points=0.5)
     told = winnow("replay", path, "--column", "reward=reward+points", "--no-advice", "--json", "--recipe", "grpo")
     assert told.code == 0, told.err
-    assert 0.5 < json.loads(told.out)["log"]["outcome_mean"] < 1.5
+    facts = json.loads(told.out)["log"]
+    assert 0 < facts["outcome_mean"] < 1 and "outcome: reward" in facts["notes"][0]
+
+
+def test_what_a_log_is_taken_for_is_said_first(winnow, tmp_path):
+    path = write(tmp_path / "x.jsonl", [0.5] * 20, points=0.5)
+    told = winnow("replay", path, "--column", "reward=reward+points", "--recipe", "grpo")
+    assert told.out.index("outcome: reward") < told.out.index("Per step")
+
+
+def test_long_names_are_wrapped_and_numbers_whole():
+    rows = [("recipe", "rows"), ("reinforce-ada-balanced n=32, m=4", "1 [dim]±2[/dim]")]
+    narrow = [*rows[0], *("rows",) * 5], [*rows[1], *("1,000,000 [dim]±100,000[/dim]",) * 5]
+    for table in (rows, narrow):
+        console = Console(width=80)
+        with console.capture() as kept:
+            console.print(table_of(table))
+        told = kept.get()
+        assert "…" not in told and told.count("±") == len(table[1]) - 1
+        assert max(map(len, told.splitlines())) <= 80
+    assert told.count("1,000,000") == 5 and told.count("±100,000") == 5
+    assert folded("reinforce-ada-balanced", 16) == ["reinforce-ada-", "balanced"]
 
 
 @pytest.mark.parametrize(

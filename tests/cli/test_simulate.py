@@ -18,6 +18,15 @@ def test_theory_beside_what_was_counted(winnow):
     assert "eta 1.80" in told.out and "in closed form 1.811" in told.out
 
 
+def test_what_is_not_simulated_is_listed_and_stops_nothing(winnow):
+    told = winnow("simulate", "grpo", "gmpo", "dapo-overlong", "repo", "trace", "seed-grpo", "--steps", 2)
+    assert told.code == 0, told.err
+    out = " ".join(told.out.split())
+    assert "Not simulated dapo-overlong the overlong penalty needs longest" in out
+    assert "repo trains rollouts of earlier steps" in out and "trace continues" in out and "seed-grpo needs" in out
+    assert "gmpo: its loss is another than grpo's" in out
+
+
 def test_json(winnow):
     told = winnow("simulate", "grpo", "grpo:n=4", "--pool", "0.5", "--steps", 2, "--size", 100, "--learn", 0, "--json")
     facts = json.loads(told.out)
@@ -33,6 +42,8 @@ def test_json(winnow):
         (["--pool", "beta:1,1", "--known"], "variance:K"),
         (["vineppo"], "from inside"),
         (["--size", "2000000"], "1,000,000"),
+        (["--prompts", "4096"], "--size 4096"),
+        (["repo", "ar3po"], "repo, ar3po: trains rollouts of earlier steps"),
     ],
 )
 def test_mistakes_are_bad_input(winnow, arguments, said):

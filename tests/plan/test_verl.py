@@ -93,6 +93,8 @@ def test_what_verl_has_no_setting_for_is_told():
     assert "not carried over: lora_rank, passes" in plan.limits
     assert plan.settings[f"{ACTOR}optim.lr"] == 1e-6
     assert made("grpo", 1, asked={"passes": 2.0})[1].settings["trainer.total_epochs"] == 2
+    spares = "spare prompts (3 for each): those opened and not used are dropped"
+    assert spares in " ".join(made("greso", 1)[1].limits) and "spare" not in " ".join(made("grpo", 1)[1].limits)
     told = " ".join(made("grpo ", 2)[1].limits)
     assert "seq-mean-token-mean divides the divergence by 48 rows" in told and "clamps the log-ratio at 20" in told
 

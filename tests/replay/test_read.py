@@ -69,6 +69,30 @@ def test_trl_sums_its_reward_functions_and_logs_a_batch_once(tmp_path):
     assert read_log([tmp_path], columns={"reward": "length_bonus"}).reward[0] == 0.5
 
 
+def trl_lines(columns):
+    return [
+        {"prompt": "q", "completion": "a", "advantage": 0.0, "step": 1, **dict(zip(columns, values, strict=True))}
+        for values in zip(*columns.values(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "judged", "said"),
+    [
+        ({"right": [1, 0, 1], "bonus": [0.5, 0.5, 0.0]}, [1, 0, 1], "outcome: right, the only one of them"),
+        ({"right": [1, 0, 1], "form": [1, 0, 0]}, [2, 0, 1], "--column outcome=right or --column outcome=form"),
+        ({"right": [1, None, 1], "bonus": [2, 0, 0]}, [3, 0, 1], "--column outcome=right or --column outcome=bonus"),
+        ({"right": [0, 0, 1], "bonus": [0.5, 0.5, 0.0]}, [0.5, 0.5, 1], "--column reward=NAME"),
+    ],
+)
+def test_the_verdict_among_several_reward_columns(tmp_path, columns, judged, said):
+    log = read_log([write(tmp_path / "trl.jsonl", trl_lines(columns))])
+    np.testing.assert_array_equal(log.judged, judged)
+    summed = [sum(each or 0 for each in row) for row in zip(*columns.values(), strict=True)]
+    np.testing.assert_array_equal(log.reward, summed)
+    assert any(said in note for note in log.notes)
+
+
 def test_any_names_by_a_mapping(tmp_path):
     path = write(
         tmp_path / "mine.jsonl", [{"q": 3, "r1": 1, "r2": 0.5, "len": 4}, {"q": 3, "r1": 0, "r2": None, "len": 5}]

@@ -4,7 +4,7 @@ import pytest
 import winnow
 from tests.replay.logs import coins
 from winnow.compare import cost_model
-from winnow.errors import ConfigError
+from winnow.errors import ConfigError, DataError
 from winnow.pilot import Tally, no_signal
 from winnow.replay import Log, replay
 from winnow.replay.measure import COUNTED
@@ -99,13 +99,17 @@ def test_recipes_with_memory_learn_over_the_steps_of_the_log():
 
 def test_what_a_log_cannot_tell_is_left_out_with_the_reason():
     log = coins(RATES[:60], 4)
-    found = replay(log, ["pods", "greso", "trace"], recommend=False, effort=1e4)
+    found = replay(log, ["pods", "greso", "trace", "dapo-overlong"], recommend=False, effort=1e4)
+    assert "needs longest" in found["skipped"]["dapo-overlong"]
     assert set(found["recipes"]) == {"grpo"}
     assert "not in the log" in found["skipped"]["pods"] and "--k 32" in found["skipped"]["pods"]
     assert "comes up twice" in found["skipped"]["greso"] or "comes up" in found["skipped"]["greso"]
     assert "from inside" in found["skipped"]["trace"]
     allowed = replay(log, ["pods"], recommend=False, effort=1e4, most_further=1.0)
-    assert allowed["recipes"]["pods"]["marked"] and any("model of pass rates" in note for note in allowed["notes"])
+    assert allowed["recipes"]["pods"]["marked"]
+    assert any("grpo, pods: more than 5% of their rollouts are drawn from a model" in note for note in allowed["notes"])
+    alone = replay(coins(RATES[:60], 8), ["pods"], recommend=False, effort=1e4, most_further=1.0)
+    assert any("pods: more than 5% of its rollouts are drawn from a model" in note for note in alone["notes"])
 
     needy = winnow.recipe("grpo").override(advantage=Needy())
     assert "entropy" in replay(log, [needy], recommend=False, effort=1e4)["skipped"]["grpo n=8 #2"]
@@ -172,6 +176,11 @@ def test_all_alike_leaves_room_for_what_was_not_seen():
     found = replay(coins(np.ones(40), 4), [winnow.recipe("grpo", n=4)], recommend=False, effort=1e4)
     share = found["recipes"]["grpo n=4"]["no_signal"]
     assert share["value"] == 1 and share["low"] == pytest.approx(0.025 ** (1 / 40))
+
+
+def test_one_rollout_per_prompt_is_refused():
+    with pytest.raises(DataError, match="needs >= 2 rollouts of a prompt"):
+        replay(coins(RATES[:20], 1), ["grpo"])
 
 
 def test_a_log_of_unequal_groups_is_doubted():

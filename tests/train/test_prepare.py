@@ -7,7 +7,7 @@ import pytest
 from tests.train.conftest import Notes, make_policy, make_task
 from winnow.errors import ConfigError, DataError
 from winnow.train import TrainConfig, Trainer
-from winnow.train.prepare import check_recipe
+from winnow.train.prepare import check_recipe, prepare
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,14 @@ def test_prompts_that_are_all_too_long_are_counted(settings):
             ).run()
         for word in ("12 training prompts", "max_prompt_tokens=10", "raise max_prompt_tokens", words):
             assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", [{"steps": 3}, {"rollouts": 48}])
+def test_a_run_that_comes_back_to_no_prompt_says_so_where_the_recipe_remembers(settings, limit):
+    def noted(recipe, task):
+        config = settings(recipe=recipe, n=4, **{"steps": None} | limit)
+        return [note for note in prepare(config, task=task, policy=make_policy()).notes if "earlier visits" in note]
+
+    (note,) = noted("repo", make_task(train=12))
+    assert "makes 1 passes over the data" in note
+    assert not noted("repo", make_task(train=8)) and not noted("grpo", make_task(train=12))

@@ -16,7 +16,7 @@ SUMMARY = {
 STEPS = [
     {"step": 0, "eval/accuracy": 0.25},
     {
-        "step": 1, "reward/all": 0.3, "signal/no_signal": 0.5, "kept_rows": 8, "grad_norm": 0.1, "loss": 0.0,
+        "step": 1, "reward/all": 0.3, "signal/no_signal": 0.5, "kept_rows": 8, "rows": 6, "grad_norm": 0.1, "loss": 0.0,
         "total/rollouts": 32, "total/seconds": 1.5, "seconds/generate": 1.0, "seconds/score": 0.1,
         "seconds/update": 0.4,
     },
@@ -59,6 +59,7 @@ def test_the_live_table_shows_what_the_issue_asks_for():
     shown.print(progress._live.renderable)
     text = shown.export_text()
     progress.end(SUMMARY)
+    assert "trained 10 rows in 3.0 s" in out.getvalue() and "kept" in text and "trained" in text
     for words in ("held-out accuracy", "reward of all", "no signal", "generate/score/update", "spent", "50%", "left"):
         assert words in text
     assert "0.250 -> 0.500" in out.getvalue()

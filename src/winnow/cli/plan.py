@@ -119,7 +119,7 @@ def work_out(
         ConfigError: sizes contradict each other.
         DataError: the data does not fill a step.
     """
-    from winnow.plan import optimizer_steps
+    from winnow.plan import first_pass_note, optimizer_steps, passes_range
     from winnow.train.prepare import check_recipe, load_task
 
     recipe = check_recipe(config)
@@ -129,25 +129,33 @@ def work_out(
     if passes is not None and rows is not None:
         updates = optimizer_steps(rows, config.prompts_per_step, passes, updates_per_step=per_step)
         steps: int | None = updates // per_step
+        fewest = steps
     else:
-        steps = _steps(config, step["rollouts"])
+        steps, fewest = (_steps(config, step[f"rollouts_at_{end}"]) for end in ("least", "most"))
     run: dict[str, float | None] = {"prompts_in_data": rows, "steps": steps}
-    if steps is not None:
+    notes = []
+    if steps is not None and fewest is not None:
+        limit = None if passes is not None else config.limits.get("rollouts")
         run |= {
+            "steps_at_least": fewest,
             "optimizer_steps": steps * per_step,
-            "rollouts": steps * step["rollouts"],
-            "rows_at_most": steps * step["rows"],
-            "passes_over_the_data": steps * config.prompts_per_step / rows if rows else None,
+            "rollouts": _within(limit, steps * step["rollouts_at_least"]),
+            "rollouts_at_most": _within(limit, steps * step["rollouts_at_most"]),
+            "rows_at_most": steps * step["rows_at_most"],
         }
+        least, most = passes_range(recipe, config.prompts_per_step, steps, rows) if rows else (None, None)
+        run |= {"passes_over_the_data": least, "passes_at_most": most}
+        if rows and (note := first_pass_note(recipe, config.prompts_per_step, steps, rows)):
+            notes.append(note)
     sources = {name: {"value": getattr(config, name), "from": _source(name, config, provenance)} for name in SHOWN}
     sources["n"]["value"], sources["m"]["value"] = recipe.allocation.n, recipe.selection.m
-    return {"settings": sources, "step": step, "run": run}
+    return {"settings": sources, "step": step, "run": run, "notes": notes}
 
 
 def _step(config: TrainConfig, recipe: Recipe) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from winnow.plan import recipe_step
+    from winnow.plan import recalled_rows, recipe_step, rollouts_range, rows_at_most
 
     step = recipe_step(
         recipe,
@@ -156,8 +164,13 @@ def _step(config: TrainConfig, recipe: Recipe) -> dict[str, Any]:
         epochs=config.epochs,
         minibatches=config.minibatches,
     )
-    # Of the prompts at hand, a curriculum opens one in `oversample`.
-    return asdict(step) | {"rollouts_at_most": step.rollouts * recipe.pool // recipe.curriculum.oversample}
+    least, most = rollouts_range(recipe, config.prompts_per_step)
+    return asdict(step) | {
+        "rollouts_at_least": least,
+        "rollouts_at_most": most,
+        "recalled_at_most": recalled_rows(recipe, config.prompts_per_step),
+        "rows_at_most": rows_at_most(recipe, step),
+    }
 
 
 def _steps(config: TrainConfig, rollouts: int) -> int | None:
@@ -166,6 +179,10 @@ def _steps(config: TrainConfig, rollouts: int) -> int | None:
     if "rollouts" in limits:
         counted.append(-(-int(limits["rollouts"]) // rollouts))
     return min(counted) if counted else None
+
+
+def _within(limit: float | None, rollouts: int) -> int:
+    return rollouts if limit is None else min(int(limit), rollouts)
 
 
 def _source(name: str, config: TrainConfig, provenance: dict[str, Any]) -> str:

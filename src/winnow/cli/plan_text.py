@@ -8,6 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+RANGES = {
+    "steps": ("steps_at_least", "steps"),
+    "rollouts": ("rollouts", "rollouts_at_most"),
+    "passes_over_the_data": ("passes_over_the_data", "passes_at_most"),
+}
+"""Both ends of what a recipe decides while it runs, told on one line."""
 LABELS = {"optimizer_steps": "optimiser steps"}
 """Facts that are told under another name than in the JSON object, which has that of the code."""
 
@@ -51,10 +57,13 @@ def show(facts: dict[str, Any]) -> None:
     block(
         "The run",
         [
-            (LABELS.get(name, name.replace("_", " ")), _text(value, "until the clock ends it"))
-            for name, value in run.items()
+            (LABELS.get(name, name.replace("_", " ")), _run_text(name, run))
+            for name in run
+            if name in RANGES or not any(name in ends for ends in RANGES.values())
         ],
     )
+    for note in facts["notes"]:
+        console.print(f"[yellow]note: {note}[/yellow]\n", highlight=False)
     expected = [(f"n = {size}", f"{share:.1%}") for size, share in signal["by_n"].items()]
     block(f"Groups without signal: {signal['at_n']:.1%} expected", expected, f"from {signal['from']}")
     if "pass_rates" in signal:
@@ -87,15 +96,24 @@ def _share(m: float) -> str:
 
 def _rollouts(step: dict[str, Any]) -> str:
     told = f"{step['rollouts']:,} = {step['prompts']} prompts x n {step['n']}"
-    most = step["rollouts_at_most"]
+    least, most = step["rollouts_at_least"], step["rollouts_at_most"]
+    if least < step["rollouts"]:
+        return f"{told}; {least:,} to {most:,} as signal has it"
     return told if most == step["rollouts"] else f"{told}; up to {most:,} where signal is missing"
+
+
+def _run_text(name: str, run: dict[str, Any]) -> str:
+    ends = [_text(run[end], "until the clock ends it") for end in RANGES.get(name, (name,)) if end in run]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _trained(step: dict[str, Any], m: float) -> str:
     if isinstance(m, int) and m > step["n"]:
         # Legal where groups are unequal: m bounds the large ones, and the mean n bounds their sum.
         return f"{step['rows']:,} at most, all that are drawn; m {m} bounds a single prompt"
-    return f"{step['rows']:,} = {step['prompts']} prompts x m {step['m']}, at most"
+    told = f"{step['rows']:,} = {step['prompts']} prompts x m {step['m']}, at most"
+    recalled = step["recalled_at_most"]
+    return f"{told}; and up to {recalled:,} of earlier steps" if recalled else told
 
 
 def _text(value: object, missing: str = "all") -> str:

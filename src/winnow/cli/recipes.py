@@ -126,7 +126,9 @@ def _show(recipe: Recipe) -> None:
         value = described[part]
         rows = value.items() if isinstance(value, dict) else [(part, value)]
         for place, (key, setting) in enumerate(rows):
-            settings.add_row(f"  [dim]{part if place == 0 else ''}[/dim]", key, str(setting))
+            # A rule is changed by the name of its part.
+            name = part if key == "rule" else key
+            settings.add_row(f"  [dim]{part if place == 0 else ''}[/dim]", name, str(setting))
     console.print(settings)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
@@ -13,20 +14,30 @@ from rich.table import Table
 from rich.text import Text
 
 SHOWN = 6
-WIDTH, NARROWEST = 79, 8
+WIDTH, NARROWEST = 78, 8
 
 
 def show(facts: dict[str, Any], *, brief: bool = False) -> None:
     """Print what the recipes would have done and what to change; ``brief`` prints the verdict and the notes only."""
     console = Console(highlight=False)
+    about_log = facts["log"]["notes"]
     if not brief:
         _log(console, facts)
+    _notes(console, about_log)
+    if facts["advice"] is not None:
+        _verdict(console, facts)
+        console.print()
+    if not brief:
+        if facts["advice"] is not None:
+            _options(console, facts["advice"])
         _recipes(console, facts)
         _theory(console, facts)
         _skipped(console, facts)
-    if facts["advice"] is not None:
-        _advice(console, facts, brief)
-    for note in facts["notes"]:
+    _notes(console, [note for note in facts["notes"] if note not in about_log])
+
+
+def _notes(console: Console, notes: Sequence[str]) -> None:
+    for note in notes:
         console.print(Padding(f"[yellow]note[/yellow] {escape(note)}", (0, 0, 0, 2)))
 
 
@@ -41,25 +52,40 @@ def _log(console: Console, facts: dict[str, Any]) -> None:
     console.print(f"  steps of {shape['prompts']:,} prompts{budget}; mean outcome {log['outcome_mean']:.3f}")
     if facts["cost"]:
         console.print(Padding(f"[dim]seconds: {escape(facts['cost']['note'])}[/dim]", (0, 0, 0, 2)))
-    console.print()
 
 
 def table_of(rows: Sequence[tuple[str, ...]]) -> Padding:
-    """Return a table; the numbers take the room they need and the names what is left."""
+    """Return a table; the numbers take the room they need and the names, on several lines, what is left.
+
+    Where that is less than `NARROWEST`, numbers and their intervals go on two lines; nothing is cut.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, 1))
-    widths = [max(Text.from_markup(cell).cell_len for cell in column) for column in zip(*rows, strict=True)]
-    left = WIDTH - sum(widths[1:]) - 2 * len(widths)
-    for place, (name, width) in enumerate(zip(rows[0], widths, strict=True)):
+    plain = [[Text.from_markup(cell).plain for cell in column] for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in plain]
+    if _left(widths) < min(widths[0], NARROWEST):
+        widths[1:] = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in plain[1:]]
+    names = min(widths[0], max(_left(widths), 1))
+    for place, (name, width) in enumerate(zip(rows[0], (names, *widths[1:]), strict=True)):
         table.add_column(
-            name,
-            justify="right" if place else "left",
-            header_style="dim",
-            no_wrap=True,
-            width=width if place else min(width, max(left, NARROWEST)),
-        )
-    for row in rows[1:]:
-        table.add_row(*row)
+            name, justify="right" if place else "left", header_style="dim", overflow="fold", width=width
+        )  # fmt: skip
+    for place, row in enumerate(rows[1:], start=1):
+        table.add_row(escape("\n".join(folded(plain[0][place], names))), *row[1:])
     return Padding(table, (0, 0, 0, 2))
+
+
+def _left(widths: Sequence[int]) -> int:
+    return WIDTH - sum(widths[1:]) - 2 * len(widths)
+
+
+def folded(name: str, width: int) -> list[str]:
+    """Return a name in lines of at most ``width`` cells, broken after a mark where there is one."""
+    lines = []
+    while cell_len(name) > width:
+        at = max((place + 1 for place, each in enumerate(name[:width]) if each in "-+:,_ "), default=width)
+        lines.append(name[:at].rstrip())
+        name = name[at:]
+    return [*lines, name]
 
 
 def _name(name: str, each: dict[str, Any]) -> str:
@@ -126,24 +152,26 @@ def _skipped(console: Console, facts: dict[str, Any]) -> None:
     console.print()
 
 
-def _advice(console: Console, facts: dict[str, Any], brief: bool) -> None:
+def _verdict(console: Console, facts: dict[str, Any]) -> None:
     advice = facts["advice"]
-    colour = {"yes": "green", "perhaps": "yellow", "no": "cyan"}[advice["answer"]]
-    if not brief:
-        console.print(
-            f"[bold]At {advice['budget']:,} rollouts per step[/bold]  [dim]times {_title(advice['base'])}[/dim]"
-        )
-        rows: list[tuple[str, ...]] = [("option", "prompts", "effective rows", "groups with signal")]
-        for each in advice["options"][:SHOWN]:
-            ratios = (_span(each[key], "{:.2f}") for key in ("ratio", "breadth"))
-            rows.append((escape(_title(each)), f"{each['prompts']:,}", *ratios))
-        console.print(table_of(rows))
+    colour = {"yes": "green", "perhaps": "yellow", "undecided": "yellow", "no": "cyan"}[advice["answer"]]
+    console.print()
     console.print(Padding(f"[{colour}]{escape(advice['text'])}[/{colour}]", (0, 0, 0, 2)))
     if facts["cost"] is None:
-        console.print(
-            Padding("[dim]Updates are not priced: --cost a,b,c or timings decide what smaller m is worth.[/dim]",
-                    (0, 0, 0, 2))
-        )  # fmt: skip
+        unpriced = "Updates are not priced: --cost a,b,c or timings decide what smaller m is worth."
+        console.print(Padding(f"[dim]{unpriced}[/dim]", (0, 0, 0, 2)))
+
+
+def _options(console: Console, advice: dict[str, Any]) -> None:
+    console.print(
+        f"[bold]At {advice['budget']:,} rollouts per step[/bold]  [dim]times {_title(advice['base'])}; 95% intervals, "
+        "not widened[/dim]"
+    )
+    rows: list[tuple[str, ...]] = [("option", "prompts", "effective rows", "groups with signal")]
+    for each in advice["options"][:SHOWN]:
+        ratios = (_span(each[key], "{:.2f}") for key in ("ratio", "breadth"))
+        rows.append((escape(_title(each)), f"{each['prompts']:,}", *ratios))
+    console.print(table_of(rows))
 
 
 def _title(option: dict[str, Any]) -> str:

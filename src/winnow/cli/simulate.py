@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +13,16 @@ from winnow.cli import options as o
 from winnow.cli.output import result
 from winnow.cli.replay import recipe
 
+if TYPE_CHECKING:
+    from winnow.recipe import Recipe
+    from winnow.simulate import Pool, Settings
+
 POOL, ENGINE, LEARNING = "The prompts", "The sampler", "The toy of learning"
 DEFAULT = ("grpo", "dapo", "pods", "vigor", "vigor:barrier=false")
 EXAMPLES = (
     "winnow simulate --slots 64",
     "winnow simulate grpo greso --pool pareto:1.2 --size 20000 --steps 400",
-    "winnow simulate vigor --pool variance:2 --known --learn 0 --prompts 4096",
+    "winnow simulate vigor --pool variance:2 --known --learn 0 --prompts 4096 --size 4096",
     "winnow simulate vigor vigor:rounds=2,initial=4,keep=0.25,growth=4 --pool beta:0.3,1 --budget 512",
 )
 
@@ -81,7 +85,8 @@ def simulate(
     """See what recipes do to imaginary prompts with known pass rates.
 
     Counts what they generate, train and leave of their budget, how long slots of a sampler stand idle when rollouts
-    have long tails, and what deciding costs. Learning is a toy: compare counts with it, not accuracies.
+    have long tails, and what deciding costs. Learning is a toy: compare counts with it, not accuracies. Losses are not
+    simulated; recipes that a pool cannot show are listed with the reason.
     """
     from winnow import simulate as core
 
@@ -97,16 +102,18 @@ def simulate(
         seed=seed or 0,
     )
     progress = _progress(quiet or as_json)
-    found = core.simulate(made, chosen, settings, progress)
+    found, skipped = _each(made, chosen, settings, progress)
     progress("", 0)
     facts = {
         "pool": pool,
-        "size": size,
+        "size": len(made),
         "prompts": prompts,
         "steps": steps,
         "slots": slots,
-        "theory": core.predictions(pool, chosen),
+        "theory": core.predictions(pool, {label: chosen[label] for label in found}),
         "recipes": found,
+        "skipped": skipped,
+        "notes": _notes(made, {label: chosen[label] for label in found}, prompts),
     }
     if as_json:
         print(json.dumps(facts), file=result())
@@ -114,6 +121,52 @@ def simulate(
         from winnow.cli.simulate_text import show
 
         show(facts)
+
+
+def _each(
+    pool: Pool, chosen: Mapping[str, Recipe], settings: Settings, progress: Callable[[str, int], None]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Simulate one recipe after the other; return what was found, and why the others were not simulated.
+
+    Raises:
+        ConfigError: none of them can be, or the pool is too small for a step.
+    """
+    from winnow.errors import BudgetError, ConfigError
+    from winnow.simulate import simulate as run
+    from winnow.simulate import unsuited
+
+    settings.check(pool)
+    found: dict[str, Any] = {}
+    skipped: dict[str, str] = {}
+    for label, each in chosen.items():
+        reason = unsuited(each)
+        try:
+            if not reason:
+                found |= run(pool, {label: each}, settings, progress)
+        except (ConfigError, BudgetError) as error:
+            reason = str(error)
+        if reason:
+            skipped[label] = reason
+    if not found:
+        progress("", 0)
+        reasons = dict.fromkeys(skipped.values())
+        alike = {reason: ", ".join(label for label in skipped if skipped[label] == reason) for reason in reasons}
+        raise ConfigError("nothing to simulate. " + "; ".join(f"{who}: {reason}" for reason, who in alike.items()))
+    return found, skipped
+
+
+def _notes(pool: Pool, simulated: Mapping[str, Recipe], prompts: int) -> list[str]:
+    """Say what the figures leave out."""
+    import winnow
+
+    notes, plain = [], winnow.recipe("grpo").objective
+    if losses := [label for label, each in simulated.items() if each.objective != plain]:
+        whose = "its" if len(losses) == 1 else "their"
+        notes.append(f"{', '.join(losses)}: {whose} loss is another than grpo's, and losses are not simulated")
+    if short := [label for label, each in simulated.items() if prompts * each.pool > len(pool)]:
+        asks = "asks" if len(short) == 1 else "ask"
+        notes.append(f"{', '.join(short)} {asks} for more spare prompts than the pool of {len(pool):,} has")
+    return notes
 
 
 def _progress(quiet: bool) -> Callable[[str, int], None]:

@@ -48,6 +48,12 @@ def show(facts: dict[str, Any]) -> None:
             f"  {escape(label)}: eta {found:.3f}, in closed form {said['eta']:.3f}; speed-up {found ** (1 / 3):.3f}, "
             f"{said['speed_up']:.3f}"
         )
+    if facts["skipped"]:
+        console.print("\n[bold]Not simulated[/bold]")
+    for label, reason in facts["skipped"].items():
+        console.print(Padding(f"{escape(label)}  [dim]{escape(reason)}[/dim]", (0, 0, 0, 2)))
+    for note in facts["notes"]:
+        console.print(Padding(f"[yellow]note[/yellow] {escape(note)}", (0, 0, 0, 2)))
 
 
 def _before(facts: dict[str, Any]) -> float:

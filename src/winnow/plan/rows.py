@@ -1,4 +1,4 @@
-"""How many rows a recipe trains: what a trainer with batches of fixed size has to make room for."""
+"""How many rollouts a recipe draws and rows it trains in a step: what a run costs and a host has to make room for."""
 
 from __future__ import annotations
 
@@ -32,6 +32,32 @@ def most_rows(recipe: Recipe, budget: Budget | None, prompts: int) -> int:
     if not selects(recipe):
         return drawn
     return min(drawn, prompts * m) if isinstance(m, int) else math.floor(m * drawn + 1e-9)
+
+
+def rollouts_range(recipe: Recipe, prompts: int) -> tuple[int, int]:
+    """Return the fewest and the most rollouts of a step over ``prompts`` prompts wanted, if no budget cuts it.
+
+    They differ where a recipe replaces prompts by spares: at the least every first prompt completes its n, or every
+    spare is given up after what it draws before that is decided.
+    """
+    n, spares = recipe.allocation.n, recipe.pool // recipe.curriculum.oversample
+    if spares == 1:
+        return prompts * n, prompts * n
+    screened = getattr(recipe.allocation, "initial", None)
+    if screened is not None:
+        return prompts * min(n, spares * screened), prompts * (spares * screened + n - screened)
+    return prompts * min(n, spares * getattr(recipe.allocation, "probe", n)), prompts * spares * n
+
+
+def recalled_rows(recipe: Recipe, prompts: int) -> int:
+    """Return the most rows of earlier steps that train again in a step: k for each prompt."""
+    return 0 if recipe.recall is None else prompts * recipe.recall.k
+
+
+def rows_at_most(recipe: Recipe, step: StepPlan) -> int:
+    """Return the most rows of a step, recalled ones included."""
+    fresh = math.ceil(step.rows * getattr(recipe.allocation, "factor", 1.0))
+    return min(fresh, rollouts_range(recipe, step.prompts)[1]) + recalled_rows(recipe, step.prompts)
 
 
 def recipe_step(

@@ -197,6 +197,8 @@ def _limits(recipe: Recipe, sizes: HostSettings, gpus: int) -> tuple[str, ...]:
              objective.aggregation != "token" and objective.kl_beta > 0),
             (f"kl_clamp={objective.kl_clamp:g}: verl clamps the log-ratio at 20 and the divergence at 10",
              objective.kl_beta > 0),
+            (f"spare prompts ({recipe.pool - 1} for each): those opened and not used are dropped, so an epoch by "
+             f"verl's count reads {recipe.pool} times the data", recipe.pool > 1),
             ("a reward model needs reward.reward_model.enable_resource_pool=True: colocated it scores too late", True),
         )
         if holds

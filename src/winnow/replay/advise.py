@@ -1,9 +1,9 @@
-"""Which recipe and sizes a log speaks for at a budget, and whether that is worth a change."""
+"""The recipes and sizes that a log can speak for at a budget, replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import winnow
 from winnow.compare.costs import CostModel
 from winnow.errors import ConfigError
 from winnow.recipe import Recipe
-from winnow.replay.estimate import FEWEST_STEPS, Estimate, Figure, estimate, size_of
+from winnow.replay.estimate import FEWEST_STEPS, Estimate, estimate, size_of
 from winnow.replay.measure import figures
 from winnow.replay.play import Table, lacking, play
 from winnow.replay.stream import Shape, as_logged
@@ -24,9 +24,6 @@ BREADTH = {"per_1000": "groups_per_1000", "per_second": "groups_per_second"}
 """What counts prompts that teach, beside the figure that counts what they teach."""
 BROAD = 0.9
 """Losing more than a tenth of the groups with signal is a trade and no gain."""
-WORTH = 1.1
-"""A change below a tenth is not worth the trouble."""
-FEW_TIES = 0.1
 BASE = "grpo"
 DECIDING = ("curriculum", "allocation", "gate", "selection", "signal", "recall")
 
@@ -170,63 +167,3 @@ def _sized(names: Sequence[str | Recipe], budget: int) -> Iterator[Recipe]:
                 except ConfigError:
                     # Not every mean can be had (VIGOR's rounds), and no m of 1.
                     continue
-
-
-def verdict(found: Sequence[Option], by: str, tried: int) -> dict[str, Any] | None:
-    """Say which option is best by a figure, and whether it is worth a change; None without one to compare with.
-
-    An option is better when the lower end of the interval of its quotient to the baseline is above 1 and the quotient
-    is `WORTH` or more. The best of many looks better than it is, so the interval is widened as for all that were
-    ``tried`` (Bonferroni). The answer is ``yes`` for the best of those that have at least `BROAD` times the groups with
-    signal of the baseline at the same cost; ``perhaps`` where only options are better that teach with fewer prompts,
-    which effective rows do not count against them; else ``no``.
-
-    Returns:
-        ``answer``, ``best`` and ``base`` as plain values, ``options`` best first, ``by``, and ``text``.
-    """
-    base = next((option for option in found if option.base), None)
-    if base is None:
-        return None
-    ranked = sorted(found, key=lambda option: -option.found.figures[by].value)
-    ratios = {id(option): _widened(option.found.ratio(base.found, by), tried - 1) for option in ranked}
-    better = [each for each in ranked if ratios[id(each)].value >= WORTH and ratios[id(each)].low > 1]
-    broad = [each for each in better if each.found.ratio(base.found, BREADTH[by]).value >= BROAD]
-    best = (broad or better or ranked)[0]
-    answer = "yes" if broad else "perhaps" if better else "no"
-    return {
-        "by": by,
-        "answer": answer,
-        "base": base.as_dict(base, by),
-        "best": {**best.as_dict(base, by), "ratio": ratios[id(best)].as_dict()},
-        "options": [option.as_dict(base, by) for option in ranked],
-        "text": _text(best, base, ratios[id(best)], answer, by),
-    }
-
-
-def _widened(ratio: Figure, comparisons: int) -> Figure:
-    from scipy.stats import norm
-
-    factor = float(norm.ppf(1 - 0.025 / max(1, comparisons)) / norm.ppf(0.975))
-    half = (ratio.value - ratio.low) * factor
-    return replace(ratio, low=max(0.0, ratio.value - half), high=ratio.value + half)
-
-
-def _text(best: Option, base: Option, ratio: Figure, answer: str, by: str) -> str:
-    what = "effective rows per second" if by == "per_second" else "effective rows per 1,000 rollouts"
-    has = (
-        f"{best.title} with {best.prompts} prompts per step has {ratio.value:.2f} times ({ratio.low:.2f} to "
-        f"{ratio.high:.2f}) the {what} of {base.title} with {base.prompts}"
-    )
-    breadth = best.found.ratio(base.found, BREADTH[by]).value
-    ties = base.found.figures["no_signal"].value
-    if answer == "yes":
-        return f"Yes: {has}, and {breadth:.2f} times the groups with signal."
-    if answer == "perhaps":
-        return (
-            f"Perhaps: {has}, but from {breadth:.2f} times the groups with signal. Whether depth makes up for breadth "
-            "no log can tell: winnow compare can."
-        )
-    why = f"; only {ties:.0%} of its groups tie, so there is little to win" if ties < FEW_TIES else ""
-    if best is base:
-        return f"No: nothing tried has more {what} than {base.title} with {base.prompts} prompts per step{why}."
-    return f"No: at best, {has}: no difference worth a change{why}."

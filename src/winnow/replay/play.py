@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from winnow.advantage.overlong import Overlong
 from winnow.columns import ALWAYS
 from winnow.errors import BudgetError
 from winnow.features import hashed
@@ -63,6 +64,8 @@ def lacking(recipe: Recipe, log: Log) -> str:
         return "continues rollouts from inside, which a log of whole ones cannot answer"
     if recipe.recall is not None:
         return "trains rollouts of earlier steps again, which is not counted here"
+    if isinstance(recipe.advantage, Overlong) and recipe.advantage.longest is None:
+        return "its overlong penalty needs longest, the most tokens that the sampler generates"
     missing = [name for name in recipe.needs if name not in log.columns and name not in ALWAYS]
     if missing:
         return f"needs {', '.join(missing)}, which the log does not hold"

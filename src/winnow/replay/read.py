@@ -15,6 +15,7 @@ import numpy as np
 from winnow.errors import DataError, MissingExtra
 from winnow.replay.columns import Names, number, recognise
 from winnow.replay.log import Log
+from winnow.replay.outcomes import Outcomes
 from winnow.report.run import rollout_files
 
 Record = Mapping[str, Any]
@@ -140,6 +141,7 @@ class _Builder:
         self._reward, self._outcome = array("d"), array("d")
         self._further: dict[str, list[Any]] = {name: [] for name in needs if name in FURTHER}
         self._blocks: dict[int, int] = {}
+        self._outcomes = Outcomes()
 
     def layout_of_next_file(self) -> None:
         """Look at the columns anew: files of one log may be of different kinds."""
@@ -156,6 +158,7 @@ class _Builder:
             self._tokens.append(names.length(record))
             self._reward.append(names.reward(record))
             self._outcome.append(names.outcome(record))
+            self._outcomes.add(names, record)
             further = {name: self._value(name, record) for name in self._further}
         except ValueError as error:
             raise DataError(f"{place}: {error}; this is no rollout, or the columns are called otherwise") from None
@@ -200,7 +203,9 @@ class _Builder:
             for name, values in self._further.items()
         }
         if len(names.rewards) > 1:
-            self.notes.append(f"reward: the sum of {' + '.join(names.rewards)}; --column reward=NAME takes another")
+            verdict, note = self._outcomes.settle(names, np.frombuffer(self._reward, np.float64))
+            outcome = outcome if verdict is None else verdict
+            self.notes.append(note)
         if names.unit == "characters":
             self.notes.append("lengths are characters: the log holds no tokens; --column tokens=NAME names them")
         return Log.of(

@@ -10,14 +10,16 @@ import numpy as np
 
 import winnow
 from winnow.compare.costs import CostModel
-from winnow.errors import ConfigError, unknown
+from winnow.errors import ConfigError, DataError, unknown
 from winnow.recipe import Recipe
 from winnow.registry import names
-from winnow.replay.advise import BASE, candidates, distinct, options, verdict
+from winnow.replay.advise import BASE, candidates, distinct, options
 from winnow.replay.estimate import Estimate, estimate
 from winnow.replay.log import Log
 from winnow.replay.play import Table, lacking
+from winnow.replay.sizes import as_command, at_size_of, sizes_of
 from winnow.replay.stream import Shape
+from winnow.replay.verdict import verdict
 
 MOST_FURTHER, MANY_FURTHER = 0.5, 0.05
 """Shares of rollouts beyond the log above which a recipe is not reported, and is marked."""
@@ -43,7 +45,8 @@ def replay(
     Args:
         log: see `winnow.replay.read_log`.
         recipes: what to replay, by name or made; None: all that winnow has, but of those that draw and keep the same
-            rollouts only the first. GRPO is always among them.
+            rollouts only the first, and at the log's n those whose own n the log is too small for. GRPO is always among
+            them.
         prompts: prompts per step; None: as logged, or 64 at most where the log has one step.
         budget: what a step may generate; None: each recipe's n per prompt. With a budget in rollouts the
             recommendation spends it with every option.
@@ -58,11 +61,17 @@ def replay(
     Returns:
         ``log`` (counts), ``shape``, ``cost``, ``recipes`` (settings, and the figures of
         `winnow.replay.measure.FIGURES`, by name), ``skipped`` (reasons by name), ``advice`` (see
-        `winnow.replay.advise.verdict`; None without ``recommend``, or where GRPO could not be replayed), ``notes``.
+        `winnow.replay.verdict.verdict`; None without ``recommend``, or where GRPO could not be replayed), ``notes``.
 
     Raises:
         ConfigError: a recipe or setting is unknown or out of range, or a token budget is asked of a log without tokens.
+        DataError: no prompt of the log has two rollouts.
     """
+    if log.size.max() < 2:
+        raise DataError(
+            f"the log has one rollout of each of {log.visits:,} groups; a replay needs >= 2 rollouts of a prompt (in a "
+            "step): log whole groups, or name what tells prompts apart with --column prompt=NAME"
+        )
     if budget is not None and budget < 2:
         raise ConfigError(f"budget={budget}: a step needs at least two rollouts")
     if prompts is not None and prompts < 1:
@@ -77,14 +86,27 @@ def replay(
     spend = (budget if budget_unit == "rollouts" else None) or round(_usual(table, prompts) * len(log) / log.visits)
     sized = candidates(list(usable.values()), table, spend, most_further) if recommend else []
     found: dict[str, Any] = {}
-    for label, recipe in usable.items():
+    resized = []
+
+    def attempt(label: str, recipe: Recipe) -> float:
         on_progress(label)
         replayed = estimate(recipe, table, shape, cost=cost, seed=seed, effort=effort / 2 / len(usable))
         further = replayed.figures["further"].value
-        if further > most_further:
-            skipped[label] = _too_few(further, table, recipe)
-        else:
+        if further <= most_further:
             found[label] = _facts(recipe, replayed)
+        return further
+
+    for label, recipe in usable.items():
+        further = attempt(label, recipe)
+        if further <= most_further:
+            continue
+        smaller = at_size_of(table, recipe)
+        if recipes is None and smaller is not None:
+            at = f"{recipe.name} {sizes_of(smaller)}"
+            if attempt(at, smaller) <= most_further:
+                resized.append(f"{at} (its own: {sizes_of(recipe)})")
+                continue
+        skipped[label] = _too_few(further, table, recipe, smaller)
     advice = None
     if sized:
         by = "per_second" if cost is not None else "per_1000"
@@ -101,7 +123,7 @@ def replay(
         "recipes": found,
         "skipped": skipped,
         "advice": advice,
-        "notes": [*log.notes, *_doubts(table, found)],
+        "notes": [*log.notes, *_resized(resized), *_doubts(table, found)],
     }
 
 
@@ -134,16 +156,14 @@ def _without_double(recipes: Sequence[Recipe]) -> list[Recipe]:
 def _labels(recipes: Sequence[Recipe]) -> list[str]:
     """Return names that tell recipes apart: with their sizes where one name stands for several."""
     names = [recipe.name for recipe in recipes]
-    sized = [recipe.name if names.count(recipe.name) == 1 else f"{recipe.name} {_sizes(recipe)}" for recipe in recipes]
+    sized = [
+        name if names.count(name) == 1 else f"{name} {sizes_of(recipe)}"
+        for name, recipe in zip(names, recipes, strict=True)
+    ]
     return [
         f"{label} #{sized[:place].count(label) + 1}" if label in sized[:place] else label
         for place, label in enumerate(sized)
     ]
-
-
-def _sizes(recipe: Recipe) -> str:
-    kept = "" if recipe.selection.name == "all_rows" else f", m={recipe.selection.m:g}"
-    return f"n={recipe.allocation.n}{kept}"
 
 
 def _usual(table: Table, prompts: int | None) -> int:
@@ -189,14 +209,20 @@ def facts(table: Table) -> dict[str, Any]:
         "binary": table.belief.model is not None,
         "length_mean": float(log.tokens.mean()) if log.unit else None,
         "length_unit": log.unit or None,
+        "notes": list(log.notes),
     }
 
 
-def _too_few(further: float, table: Table, recipe: Recipe) -> str:
+def _resized(labels: list[str]) -> list[str]:
+    return [f"replayed at the size of the log's groups: {'; '.join(labels)}"] if labels else []
+
+
+def _too_few(further: float, table: Table, recipe: Recipe, smaller: Recipe | None) -> str:
     mean = len(table.log) / table.log.visits
+    instead = "lower its n" if smaller is None else f"use --recipe {as_command(smaller)}"
     return (
         f"{further:.0%} of the rollouts it asks for are not in the log, which has {mean:.3g} per prompt: log up to "
-        f"{recipe.allocation.largest} of each (winnow pilot --k {recipe.allocation.largest}), or lower its n"
+        f"{recipe.allocation.largest} of each (winnow pilot --k {recipe.allocation.largest}), or {instead}"
     )
 
 
@@ -209,12 +235,13 @@ def _doubts(table: Table, found: dict[str, Any]) -> list[str]:
         )
     marked = [name for name, each in found.items() if each["marked"]]
     if marked:
+        whose = "its" if len(marked) == 1 else "their"
         how = (
             "drawn from a model of pass rates fitted to the log"
             if table.belief.model is not None
             else "recorded ones again, so that ties stay ties: no-signal shares are too high"
         )
-        notes.append(f"{', '.join(marked)}: more than {MANY_FURTHER:.0%} of their rollouts are {how}")
+        notes.append(f"{', '.join(marked)}: more than {MANY_FURTHER:.0%} of {whose} rollouts are {how}")
     if log.visits < 30:
         notes.append(f"{log.visits} groups are few: read the intervals")
     return notes

@@ -6,7 +6,7 @@ reproduce.
 
 from winnow.simulate.engine import Lengths
 from winnow.simulate.pool import Learning, Pool, make_pool
-from winnow.simulate.run import Settings, simulate
+from winnow.simulate.run import Settings, simulate, unsuited
 from winnow.simulate.theory import predictions
 
-__all__ = ["Learning", "Lengths", "Pool", "Settings", "make_pool", "predictions", "simulate"]
+__all__ = ["Learning", "Lengths", "Pool", "Settings", "make_pool", "predictions", "simulate", "unsuited"]

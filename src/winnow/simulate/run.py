@@ -56,6 +56,13 @@ class Settings:
         if self.slots is not None and self.slots < 1:
             raise ConfigError(f"slots={self.slots}: a sampler has at least one")
 
+    def check(self, pool: Pool) -> None:
+        """Raise ConfigError where a step has more prompts than the pool."""
+        if self.prompts > len(pool):
+            raise ConfigError(
+                f"prompts={self.prompts}: the pool has {len(pool):,}; use --size {self.prompts}, or fewer prompts"
+            )
+
 
 def simulate(
     pool: Pool,
@@ -79,22 +86,31 @@ def simulate(
         recipe's decisions took, which vary from run to run.
 
     Raises:
-        ConfigError: a recipe is unknown, or continues rollouts from inside, for which the pool has no tokens.
+        ConfigError: the pool has fewer prompts than a step; or a recipe is unknown or shows what a pool cannot (see
+            `unsuited`).
     """
+    settings.check(pool)
     return {
         label: _Run(deepcopy(pool), winnow.recipe(given), settings).go(partial(on_step, label))
         for label, given in recipes.items()
     }
 
 
+def unsuited(recipe: Recipe) -> str:
+    """Say why a pool cannot tell about a recipe; an empty string where it can."""
+    if recipe.branches:
+        return "continues rollouts from inside: a pool knows whole ones only"
+    if recipe.recall is not None:
+        return "trains rollouts of earlier steps again, which is not simulated"
+    if recipe.needs:
+        return f"needs {', '.join(recipe.needs)}, which imaginary rollouts do not have"
+    return ""
+
+
 class _Run:
     def __init__(self, pool: Pool, recipe: Recipe, settings: Settings) -> None:
-        if recipe.branches:
-            raise ConfigError(f"recipe {recipe.name!r} continues rollouts from inside: a pool knows whole ones only")
-        if missing := recipe.needs:
-            raise ConfigError(
-                f"recipe {recipe.name!r} needs {', '.join(missing)}, which imaginary rollouts do not have"
-            )
+        if reason := unsuited(recipe):
+            raise ConfigError(f"recipe {recipe.name!r} {reason}")
         self._pool, self._recipe, self._settings = pool, recipe, settings
         self._rng = np.random.default_rng((settings.seed, 1))
         self._order = np.zeros(0, np.int64)

@@ -10,6 +10,8 @@ import winnow
 from winnow import task as tasks
 from winnow.errors import ConfigError, DataError
 from winnow.model.lora import LoraSettings, attach
+from winnow.plan.passes import first_pass_note
+from winnow.plan.rows import rollouts_range
 from winnow.recipe import Recipe
 from winnow.selection.base import rows_to_keep
 from winnow.settings import fitted
@@ -163,7 +165,17 @@ def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any,
     if not test.prompts and config.eval_prompts:
         notes.append(f"task {task.name} has no held-out prompts: accuracy will not be measured")
     limits = Limits.of(config, recipe.allocation.n, recipe.pool, recipe.curriculum.oversample)
+    if note := first_pass_note(recipe, config.prompts_per_step, _most_steps(config, recipe), len(train)):
+        notes.append(note)
     return Setup(task, recipe, limits, model, tokenizer, name, train, test, tuple(notes))
+
+
+def _most_steps(config: TrainConfig, recipe: Recipe) -> float | None:
+    """Return the most steps that fit into the limits of a run, None where only the clock tells."""
+    rollouts = config.rollouts_per_step or rollouts_range(recipe, config.prompts_per_step)[0]
+    each = {"steps": 1, "rollouts": rollouts, "tokens": config.tokens_per_step}
+    steps = [limit / size for name, limit in config.limits.items() if (size := each.get(name))]
+    return math.ceil(min(steps)) if steps else None
 
 
 def _policy(config: TrainConfig, task: Task, policy: tuple[Any, Any] | None) -> tuple[Any, Any, str]:

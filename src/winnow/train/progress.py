@@ -176,7 +176,8 @@ def _fields(metrics: Metrics, fraction: float) -> list[tuple[str, str]]:
         ("eval/accuracy", "held-out accuracy", "{:.3f}"),
         ("reward/all", "reward of all", "{:.3f}"),
         ("signal/no_signal", "no signal", "{:.0%}"),
-        ("kept_rows", "rows", "{:.0f}"),
+        ("kept_rows", "kept", "{:.0f}"),
+        ("rows", "trained", "{:.0f}"),
         ("grad_norm", "grad norm", "{:.3g}"),
         ("total/rollouts", "rollouts", "{:.0f}"),
     ):
@@ -210,7 +211,7 @@ def _outcome(summary: Metrics) -> str:
         # Why is printed in full below, as the error of the command.
         stopped = "stopped early"
     text = f"{stopped}: {summary.get('steps', 0)} steps, {summary.get('rollouts', 0)} rollouts"
-    text += f", {summary.get('rows', 0)} rows trained in {summary.get('seconds', 0.0):.1f} s"
+    text += f", trained {summary.get('rows', 0)} rows in {summary.get('seconds', 0.0):.1f} s"
     first, final = summary.get("accuracy_first"), summary.get("accuracy_final")
     if first is not None and final is not None:
         text += f"; held-out accuracy {first:.3f} -> {final:.3f}"

@@ -53,7 +53,7 @@ def coordinator() -> Any:
     """
     if _coordinator is None:
         raise ConfigError(
-            "WinnowReplayBuffer found no coordinator: set +actor_rollout_ref.rollout.agent.agent_loop_manager_class="
+            "WinnowReplayBuffer found no coordinator: set ++actor_rollout_ref.rollout.agent.agent_loop_manager_class="
             "winnow.host.verl.manager.WinnowAgentLoopManager"
         )
     return _coordinator

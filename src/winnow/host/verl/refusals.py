@@ -16,7 +16,7 @@ SAMPLER = "trainer.v1.sampler.custom_sampler"
 REPLAY = "pkg://winnow.host.verl.replay"
 MANAGER = "winnow.host.verl.manager.WinnowAgentLoopManager"
 LOOPS = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
-"""verl knows the setting and has no line for it in its files: hydra wants a + before it."""
+"""verl knows the setting and has no line for it in its files: hydra wants ++ before it."""
 CALLBACK = "winnow.host.verl.checkpoint.WinnowCheckpoint"
 
 NEEDED = {
@@ -68,7 +68,7 @@ def _parts(config: Settings, recipe: Recipe) -> None:
         for path, needed in (
             (f"{SAMPLER}.path", REPLAY),
             (f"{SAMPLER}.name", "WinnowReplayBuffer"),
-            (f"+{LOOPS}", MANAGER),
+            (f"++{LOOPS}", MANAGER),
         )
         if not value(config, path.lstrip("+"))
     ]

@@ -1,0 +1,49 @@
+"""How often a run comes back to a prompt: what recipes that remember prompts live on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from winnow.recipe import Recipe
+
+
+def passes_range(recipe: Recipe, prompts: int, steps: float, data: int) -> tuple[float, float]:
+    """Return the fewest and the most passes over the data that a run makes.
+
+    They differ where a step takes more prompts to hand than it trains: those it passes over, or opens in place of
+    others, count as visited; those it does not look at come again.
+
+    Args:
+        recipe: the recipe.
+        prompts: prompts of a step.
+        steps: steps of the run.
+        data: prompts to train on, at least 1.
+    """
+    return steps * prompts / data, steps * min(prompts * recipe.pool, data) / data
+
+
+def passes_text(least: float, most: float) -> str:
+    """Return passes over the data in words, as ``0.6`` or ``0.6 to 1.8``."""
+    low, high = f"{least:.3g}", f"{most:.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def first_pass_note(recipe: Recipe, prompts: int, steps: float | None, data: int) -> str | None:
+    """Return a warning where a recipe learns from earlier visits of a prompt and a run may not come back to any.
+
+    Args:
+        recipe: the recipe.
+        prompts: prompts of a step.
+        steps: steps of the run; None where nobody knows, which warns of nothing.
+        data: prompts to train on, at least 1.
+    """
+    if steps is None or not recipe.remembers:
+        return None
+    least, most = passes_range(recipe, prompts, steps, data)
+    if least > 1:
+        return None
+    return (
+        f"recipe {recipe.name} learns from a prompt's earlier visits; this run makes {passes_text(least, most)} passes "
+        f"over the data: {prompts} prompts a step open all {data:,} once in {-(-data // prompts):,} steps"
+    )
