@@ -11,6 +11,7 @@ import numpy.typing as npt
 from winnow.advantage import Segments, group_weights
 from winnow.budget import Ledger
 from winnow.columns import needed
+from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 from winnow.recall.repo import Recalled, pooled
@@ -117,9 +118,15 @@ def funnel(
     depth = np.array([leaf.depth for leaf in tree.leaves] if tree else np.zeros(len(prompts)), np.int64)
     facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth}
     fate = np.full(len(prompts), UNSCORABLE)
+    open_groups = np.asarray(recipe.admit(seen))
+    if open_groups.shape != (len(seen),) or open_groups.dtype != bool:
+        raise ConfigError(
+            f"the gate of recipe {recipe.name!r} returned {open_groups.dtype} {open_groups.shape}: a gate returns bool "
+            f"({len(seen)},), one per prompt"
+        )
     scorable = np.isfinite(rewards)
     fate[scorable] = GATED
-    admitted = np.flatnonzero(scorable & recipe.admit(seen)[prompts])
+    admitted = np.flatnonzero(scorable & open_groups[prompts])
     fate[admitted] = NOT_SELECTED
     whole: FloatArray = np.zeros(0)
     if recipe.stats == "full" or "advantages" in needed(recipe.selection):
@@ -140,6 +147,7 @@ def funnel(
     weights = group_weights(prompts[rows], recipe.weight) * selection.weights
     if prompt_weights is not None:
         weights = weights * prompt_weights[prompts[rows]]
+    advantages = _checked(recipe, advantages, len(rows))
     stretches = segments_of(recipe, tree, rows)
     if stretches is not None:
         advantages = np.array([value @ np.diff(end, prepend=0) / end[-1] for end, value in stretches])
@@ -188,6 +196,16 @@ def segments_of(recipe: Recipe, tree: Tree | None, rows: IntArray) -> list[Stret
         return None
     ends, steps = tree.ends(), recipe.advantage.steps(tree)
     return [(ends[row], steps[row]) for row in rows.tolist()]
+
+
+def _checked(recipe: Recipe, advantages: FloatArray, rows: int) -> FloatArray:
+    found = np.asarray(advantages, np.float64)
+    if found.shape != (rows,) or not np.isfinite(found).all():
+        raise ConfigError(
+            f"advantage {recipe.advantage.name} of recipe {recipe.name!r} gave shape {found.shape} for {rows} rows, "
+            f"{int((~np.isfinite(found)).sum())} of them not finite: it returns one finite number per row"
+        )
+    return found
 
 
 def _take(facts: Mapping[str, npt.NDArray[Any]], part: object, rows: IntArray) -> dict[str, npt.NDArray[Any]]:

@@ -43,6 +43,8 @@ class Candidates:
             raise ConfigError(f"prompt id {values[counts > 1][0]} comes twice in one step: every prompt needs its own")
         if features is None:
             return cls(names)
+        if np.iscomplexobj(features):
+            raise ConfigError("features are complex numbers: give real ones")
         vectors = np.asarray(features, np.float64)
         if vectors.ndim != 2 or len(vectors) != len(names):
             raise ConfigError(f"features must have shape ({len(names)}, D), found {vectors.shape}")
@@ -68,6 +70,10 @@ def identities(ids: Sequence[int | str] | npt.ArrayLike) -> IntArray:
     Complexity: O(P).
     """
     array = np.asarray(ids)
+    if array.dtype.kind == "U" and any(not isinstance(name, str) for name in np.asarray(ids, object).ravel()):
+        raise ConfigError("ids mix texts and numbers: use one kind, since 1 and '1' would be one prompt")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise ConfigError(f"id {array.max()} does not fit into 63 bits: give texts, which are hashed")
     if array.dtype.kind == "U":
         return np.array([_hash(text) for text in array.tolist()], np.int64)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from winnow.columns import needed
 from winnow.errors import ConfigError
+from winnow.selection.base import rows_to_keep
 
 if TYPE_CHECKING:
     from winnow.recipe import Recipe
@@ -41,6 +42,25 @@ def check(recipe: Recipe) -> None:
             "objective flow_beta pulls groups of equal rewards towards the reference, gate zero_signal removes them: "
             "set gate='none'"
         )
+    recall = recipe.recall
+    if recall is not None and needed(advantage):
+        raise ConfigError(
+            f"advantage {advantage.name} needs {', '.join(needed(advantage))} of every rollout, recall keeps rewards "
+            "alone: set recall=None, or another advantage"
+        )
+    if recall is not None and recall.mixing == "mixed" and recipe.stats == "full":
+        raise ConfigError(
+            "recall with mixing='mixed' computes advantages over kept and stored rows, stats='full' over whole groups: "
+            "set mixing='split', or stats='kept'"
+        )
+    m = selection.m
+    if isinstance(m, float) and m < 1 and recipe.stats == "kept":
+        most = rows_to_keep(m, recipe.allocation.largest)
+        if most < 2:
+            raise ConfigError(
+                f"m={m:g} of at most n={recipe.allocation.largest} rollouts of a prompt keeps {most}, and one kept "
+                "rollout has no group to compare with: raise m or n"
+            )
     for part in (recipe.curriculum, recipe.allocation, recipe.gate, selection, advantage):
         own = getattr(part, "check_with", None)
         if own is not None:

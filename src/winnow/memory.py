@@ -92,7 +92,14 @@ class Memory:
             raise ConfigError(
                 f"the checkpoint remembers {sorted(state['columns'])} of each prompt, this rule {sorted(self._initial)}"
             )
-        self._row = {int(prompt): row for row, prompt in enumerate(state["ids"])}
-        self._columns = {name: np.array(column, np.float64) for name, column in state["columns"].items()}
+        ids = np.asarray(state["ids"] or np.zeros(0, np.int64))
+        columns = {name: np.array(column, np.float64) for name, column in state["columns"].items()}
+        if ids.ndim != 1 or ids.dtype.kind != "i" or len(np.unique(ids)) < len(ids):
+            raise ConfigError("the checkpoint's prompt ids are not whole numbers that differ")
+        for name, column in columns.items():
+            if column.shape != ids.shape or np.isnan(column).any():
+                raise ConfigError(f"the checkpoint has {column.shape} values of {name} for {len(ids)} prompts, or NaN")
+        self._row = {prompt: row for row, prompt in enumerate(ids.tolist())}
+        self._columns = columns
         if not self._row:
             self._columns = {name: np.full(16, value, np.float64) for name, value in self._initial.items()}

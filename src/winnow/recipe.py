@@ -19,6 +19,7 @@ from winnow.advantage import WEIGHT_RULES, Advantage
 from winnow.allocation import Allocation, Uniform
 from winnow.budget import Budget
 from winnow.candidates import Candidates
+from winnow.checking import check_parts, load_states, with_settings
 from winnow.curriculum import Curriculum
 from winnow.errors import ConfigError, unknown
 from winnow.feedback import Feedback, Remembers, Stateful
@@ -68,6 +69,7 @@ class Recipe(Traits):
     about: About = field(default_factory=lambda: About("", "", "", "", ""))
 
     def __post_init__(self) -> None:
+        check_parts({item.name: getattr(self, item.name) for item in fields(self)})
         if isinstance(self.gate, str) and self.gate not in gating.RULES:
             raise unknown("gate", self.gate, gating.RULES)
         for name, allowed in (
@@ -166,7 +168,7 @@ class Recipe(Traits):
             part = plan.get(part_name, getattr(self, part_name))
             keys = settings_of(part) & rest.keys()
             if keys:
-                plan[part_name] = replace(part, **{key: rest[key] for key in keys})
+                plan[part_name] = with_settings(part, {key: rest[key] for key in keys})
         if "n" in rest and "n" not in settings_of(plan.get("allocation", self.allocation)):
             plan["allocation"] = plan.get("allocation", self.allocation).with_n(rest["n"])
         known = {"n"}.union(*(settings_of(plan.get(part, getattr(self, part))) for part in PARTS))
@@ -205,12 +207,6 @@ class Recipe(Traits):
         """Restore `state_dict`.
 
         Raises:
-            ConfigError: if the saved parts are not those of this recipe.
+            ConfigError: if the saved parts are not those of this recipe, or one cannot be read; then nothing changes.
         """
-        parts = self._stateful()
-        if parts.keys() != state.keys():
-            raise ConfigError(
-                f"recipe {self.name!r} keeps state for {sorted(parts)}, the checkpoint has {sorted(state)}"
-            )
-        for name, part in parts.items():
-            part.load_state_dict(state[name])
+        load_states(self._stateful(), state, self.name)

@@ -19,7 +19,7 @@ from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 from winnow.opened import Opened
 from winnow.requests import Pending, Requests
-from winnow.told import Scores, scores_of, whole
+from winnow.told import LONGEST, Scores, scores_of, whole
 from winnow.tree import Fork, Tree
 
 if TYPE_CHECKING:
@@ -150,6 +150,10 @@ class Step:
         if tokens is None and self.budget.tokens is not None:
             raise ConfigError("a token budget needs tell(..., tokens=...): the generated tokens of each rollout")
         lengths = np.zeros(len(where), np.int64) if tokens is None else whole(tokens, "tokens")
+        if self.recipe.branches and (tokens is None or lengths.min(initial=1) < 1):
+            raise ConfigError(
+                f"recipe {self.recipe.name!r} cuts rollouts by length: give tell(..., tokens=...), each at least 1"
+            )
         if not len(where) == len(scores) == len(verdicts) == len(lengths):
             raise ValueError(
                 f"tell: {len(where)} prompts, {len(scores)} rewards, {len(verdicts)} outcomes and "
@@ -181,8 +185,9 @@ class Step:
                 f"tell: {surplus[worst]} more rollouts of prompt {self._opened.outside(told)[worst]} than asked for; "
                 "draw only what ask() returns and tell each rollout once"
             )
-        if lengths.min() < 0:
-            raise ValueError(f"tell: tokens={lengths.min()}: a rollout cannot have fewer than 0 tokens")
+        if lengths.min() < 0 or lengths.max() > LONGEST:
+            wrong = lengths.min() if lengths.min() < 0 else lengths.max()
+            raise ValueError(f"tell: tokens={wrong}: a rollout has 0 to {LONGEST} tokens")
         self.budget.check(self._tokens + int(lengths.sum()), int(lengths.max()))
 
     def fork(self, number: int) -> Fork | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from winnow.groups import FloatArray, IntArray, as_rewards
 
 Scores = npt.ArrayLike | Sequence[float | None]
+LONGEST = 2**40  # sums of more would leave 64 bits
 LARGEST = 1e150  # squares of larger rewards overflow
 
 
@@ -21,6 +22,8 @@ def whole(values: npt.ArrayLike, name: str) -> IntArray:
         ValueError: for anything else.
     """
     array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1:
+        raise ValueError(f"tell: {name} must be a list, found shape {array.shape}")
     if array.dtype.kind not in "iu" and array.size:
         raise ValueError(f"tell: {name} must be whole numbers, found {array.dtype} such as {array.flat[0].item()!r}")
     return array.astype(np.int64)

@@ -189,7 +189,7 @@ def test_a_carried_belief_gives_up_sooner_and_goes_through_a_checkpoint():
     for found in (recipe, again):
         played = play(found, streams)
         assert played.counts == [4, 8]
-        assert played.waves[0] == [(0, 4), (1, 4), (1, 4)]  # the second is committed to before its probe is back
+        assert played.waves[0] == [(0, 4), (1, 8)]  # the second is committed to at once
 
 
 @pytest.mark.parametrize(
@@ -224,3 +224,17 @@ def test_worlds(name, world):
     assert played.drawn
     if world.name == "tied":
         assert not played.trained
+
+
+@pytest.mark.parametrize(("n", "limit"), [(20, None), (20, 4), (32, 3), (19, 1)])
+def test_a_probe_comes_before_the_commitment_however_large_the_group(n, limit):
+    """Under the prior alone a group of 19 or more is nearly sure to be mixed: that is no reason to skip the probe."""
+    counts = []
+    for singly in (False, True):
+        step = winnow.recipe("sara").override(n=n, pool=1).begin(1, budget=Budget(rollouts=10_000))
+        while not step.done:
+            drawn = step.ask(limit).total
+            for _ in range(drawn if singly else 1):
+                step.tell([0] * (1 if singly else drawn), [1.0] * (1 if singly else drawn))
+        counts.append(step.finish().ledger.rollouts)
+    assert counts[0] == counts[1] < n

@@ -59,6 +59,8 @@ def test_strategies():
     assert STRATEGIES["reward"](rewards, 1, rng).tolist() == [3]
     assert STRATEGIES["reward"](rewards, 3, rng).tolist() == [0, 2, 3]
     assert sorted(rewards[STRATEGIES["variance"](rewards, 2, rng)]) == [0.0, 1.0]
+    ties = np.array([0.0] * 13 + [1.0] * 3)
+    assert sorted(ties[STRATEGIES["variance"](ties, 3, rng)]) == [0.0, 1.0, 1.0]
     assert STRATEGIES["success"](rewards, 1, rng).tolist() == [3]
     assert len(STRATEGIES["success"](np.zeros(3), 1, rng)) == 0
     drawn = {tuple(STRATEGIES["random"](rewards, 2, rng)) for _ in range(200)}

@@ -62,7 +62,9 @@ def reinforce_pp(
     # Distances to group means have mean 0; what a sum of them leaves over would reach groups that have no signal.
     mean = 0.0 if baseline and statistics == "rollout" else counts @ score / total
     deviation = score - mean
-    variance = counts @ deviation**2 / (total - ddof)
     inside = counts > 0
+    unit = np.abs(deviation[inside]).max(initial=0.0) or 1.0
+    deviation = deviation / unit  # squares of very small or large distances leave the range of floats
+    variance = counts @ deviation**2 / (total - ddof)
     varied = bool(inside.any()) and score[inside].max() > score[inside].min()
     return np.where(inside, deviation / np.sqrt(variance), 0.0) if varied else np.zeros(len(values))

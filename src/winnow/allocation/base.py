@@ -14,6 +14,9 @@ from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 from winnow.tree import Tree
 
+MOST = 2**20
+"""Upper end of every setting that counts something: more is a slip of the pen, and tables of it fill the memory."""
+
 RULES: dict[str, Callable[..., Allocation]] = {}
 
 
@@ -104,6 +107,8 @@ def check_count(owner: str, name: str, value: int, least: int) -> None:
     """Raise `ConfigError` unless value is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ConfigError(f"{owner}({name}={value!r}): use a whole number >= {least}")
+    if value > MOST:
+        raise ConfigError(f"{owner}({name}={value}): use a whole number from {least} to {MOST}")
 
 
 def share_out(total: int, order: IntArray) -> Grant:

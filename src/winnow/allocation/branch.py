@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +47,10 @@ class Branch:
     def __post_init__(self) -> None:
         for name in ("roots", "levels", "width"):
             check_count("Branch", name, getattr(self, name), 1)
+        if self.levels * math.log2(1 + self.width) > 20:
+            raise ConfigError(
+                f"Branch(levels={self.levels}, width={self.width}): a tree of more than a million rollouts"
+            )
 
     @property
     def barrier(self) -> bool:

@@ -46,7 +46,7 @@ class Knapsack:
 
     Attributes:
         n: rollouts per prompt that a step without a budget draws on average.
-        most: most rollouts of a prompt, at least n.
+        most: most rollouts that the plan gives a prompt, at least n; a surplus is shared out beyond it.
         window: outcomes remembered of each prompt, 1 to 52.
         known: outcomes needed to know the pass rate, at most ``window``.
         confidence: chance of signal that the estimated need aims at.

@@ -50,6 +50,11 @@ class Rule(Protocol):
         ...
 
     @property
+    def prior(self) -> float:
+        """A = b of the belief about a prompt never seen."""
+        ...
+
+    @property
     def commit(self) -> float:
         """Chance from which the rest is drawn at once."""
         ...
@@ -76,6 +81,10 @@ class Sequential:
         self._wanted = max(1, len(a) // rule.pool)
         self._opened = 0
         self._given_up = np.zeros(len(a), bool)
+        none = np.zeros(len(a), np.int64)
+        forecast = chance(none, none, none + rule.n, a, b)
+        # What nothing is known of is probed, however likely a long group is to be mixed under the prior.
+        self._sure = (forecast >= rule.commit) & ((a != rule.prior) | (b != rule.prior))
 
     def next(self, seen: Observed, left: int | None) -> Grant:
         """Return what open prompts draw next, and the probes of spares that take the place of those given up."""
@@ -101,8 +110,9 @@ class Sequential:
         forecast = chance(seen.successes, seen.valid - seen.successes, rest, self._a, self._b)
         mixed = np.where(seen.signal(), 1.0, forecast)
         going = (seen.granted > 0) & (seen.granted < rule.n) & ~self._given_up
-        commit = going & (mixed >= rule.commit)
-        self._given_up |= going & ~commit & complete & (seen.granted >= rule.probe) & (mixed <= rule.abandon)
+        probed = complete & (seen.granted >= rule.probe)
+        commit = going & (seen.signal() | (probed & (mixed >= rule.commit)))
+        self._given_up |= going & ~commit & probed & (mixed <= rule.abandon)
         single = going & complete & ~commit & ~self._given_up
         return np.where(commit, rule.n - seen.granted, single.astype(np.int64))
 
@@ -115,7 +125,8 @@ class Sequential:
             reserved = int((rule.n - seen.granted)[alive].sum())
             count = min(count, (left - reserved) // rule.n)
         if count > 0:
-            counts[self._opened : self._opened + count] = rule.probe
+            fresh = slice(self._opened, self._opened + count)
+            counts[fresh] = np.where(self._sure[fresh], rule.n, rule.probe)
             self._opened += count
 
     def hear(self, prompts: IntArray, seen: Observed) -> None:

@@ -100,6 +100,10 @@ class Trace:
         self._seen.load_state_dict(state)
 
 
+DEEPEST = 256
+"""Rollouts of one prompt beyond which one more gains nothing worth ranking; what is left is shared out evenly."""
+
+
 def gains(rate: FloatArray, had: IntArray | int, count: int) -> FloatArray:
     """Return the gains (K, count) of the next ``count`` rollouts at places with success rates (K,).
 
@@ -136,9 +140,12 @@ class _Tracing:
         rate = (self._wins + 1) / (self._wins + self._losses + 2)
         counts = np.full(prompts, min(2, total // prompts), np.int64)
         rest = total - int(counts.sum())
-        table = gains(rate, counts, rest) if rest else np.zeros((prompts, 0))
+        width = min(rest, DEEPEST)
+        table = gains(rate, counts, width) if rest else np.zeros((prompts, 0))
         best = np.argsort(-table, axis=None, kind="stable")[:rest]
-        np.add.at(counts, best // max(1, rest), 1)
+        np.add.at(counts, best // max(1, width), 1)
+        beyond = share_out(total - int(counts.sum()), np.arange(prompts))
+        counts[beyond.prompts] += beyond.counts
         drawn = np.flatnonzero(counts)
         return Grant(drawn, counts[drawn])
 

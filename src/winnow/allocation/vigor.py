@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,7 +104,9 @@ class Vigor:
         Raises:
             ConfigError: if no whole ``initial`` does; the message lists the nearest values that work.
         """
-        options = {replace(self, initial=start).n: start for start in range(2, max(3, n) + 2)}
+        # The mean grows with the first round, so the starts worth a look lie around where it passes n.
+        around = 2 + bisect_left(range(2, max(3, n) + 2), n, key=lambda start: replace(self, initial=start).n)
+        options = {replace(self, initial=start).n: start for start in range(max(2, around - 4), around + 5)}
         if n not in options:
             near = sorted(sorted(options, key=lambda value: (abs(value - n), value))[:4])
             raise ConfigError(

@@ -47,6 +47,11 @@ def rectangle(batch: TrainBatch, owners: npt.ArrayLike, m: int) -> Rectangle:
     """
     told = np.asarray(owners, np.int64)
     size = len(batch.counts)
+    if told.ndim != 1 or not np.array_equal(np.bincount(told, minlength=size), batch.counts):
+        raise ConfigError(
+            f"owners has {told.size} entries that do not fit the batch: give the prompt of each of its "
+            f"{int(batch.counts.sum())} rollouts, in the order told"
+        )
     short = int(batch.counts.min())
     if short < m:
         raise ConfigError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -14,7 +15,6 @@ from winnow.errors import ConfigError, unknown
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 from winnow.recall.store import Store
-from winnow.selection.max_variance import max_variance
 
 Strategy = Literal["recent", "random", "reward", "variance", "success"]
 
@@ -53,7 +53,12 @@ def _reward(rewards: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
 
 
 def _variance(rewards: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
-    return max_variance(rewards, k).rows
+    """Return k highest and lowest rewards of the largest variance; of equal variances the one with the larger sum."""
+    order, size = np.argsort(rewards, kind="stable"), len(rewards)
+    k = min(k, size)
+    splits = [np.concatenate((order[: k - top], order[size - top :])) for top in range(k + 1)]
+    spread = np.array([rewards[split].var() for split in splits])
+    return np.sort(splits[int(np.flatnonzero(spread >= spread.max() * (1 - 1e-12))[-1])])
 
 
 def _success(rewards: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
@@ -84,9 +89,9 @@ class Repo:
     With ``joint=True`` (ours, for AR3PO) there is one mean over fresh and replayed rows alike, and ``strength``
     multiplies each replayed row in it.
 
-    Strategies: ``recent``; ``random``; ``reward``: the highest, newer ones first among equals; ``variance``: as
-    `winnow.selection.max_variance` chooses; ``success`` (ours, for AR3PO): the newest with a reward above 0.5, perhaps
-    none. ``when="no_success"`` replays only for prompts of which no fresh rollout has an outcome above 0.5.
+    Strategies: ``recent``; ``random``; ``reward``: the highest, newer ones first among equals; ``variance``: the
+    largest variance, of equal ones the larger sum; ``success`` (ours, for AR3PO): the newest with a reward above 0.5,
+    perhaps none. ``when="no_success"`` replays only for prompts of which no fresh rollout has an outcome above 0.5.
 
     Known bias: off-policy by as many steps as lie between two visits of a prompt; the clip bounds it.
 
@@ -118,7 +123,7 @@ class Repo:
         ):
             if getattr(self, name) not in allowed:
                 raise unknown(name, getattr(self, name), allowed)
-        if not self.strength > 0:
+        if not 0 < self.strength < math.inf:
             raise ConfigError(f"Repo(strength={self.strength!r}): use a factor above 0")
 
     def recall(self, ids: IntArray, seen: Observed, rng: np.random.Generator) -> Recalled:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 
 
@@ -48,5 +49,15 @@ class Store:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore `state_dict`."""
-        self._next = int(state["next"])
-        self._kept = {int(prompt): (list(numbers), list(values)) for prompt, numbers, values in state["kept"]}
+        kept = {
+            int(prompt): ([int(number) for number in numbers], [float(value) for value in values])
+            for prompt, numbers, values in state["kept"]
+        }
+        numbers = [number for handles, _ in kept.values() for number in handles]
+        values = [value for _, rewards in kept.values() for value in rewards]
+        fits = all(len(handles) == len(rewards) for handles, rewards in kept.values())
+        if not fits or len(set(numbers)) < len(numbers) or not np.isfinite(values).all():
+            raise ConfigError("stored rollouts have numbers that repeat, or rewards that are missing or not finite")
+        if int(state["next"]) <= max(numbers, default=-1) or min(numbers, default=0) < 0:
+            raise ConfigError(f"the next rollout would be number {state['next']}, which is taken")
+        self._next, self._kept = int(state["next"]), kept

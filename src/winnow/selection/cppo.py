@@ -21,6 +21,7 @@ class Cppo:
     At least one row of a group is kept. Advantages come from the whole group and are not normalised again
     (``stats="full"``), so those kept need not sum to 0. ``scope="batch"`` ranks all rows of the step together, as the
     authors' code does with the rows of a device: it can empty one group while it keeps all of another.
+    Left out: the paper fills the batch up with 1 / (1 - pruning) times the prompts; give the step more prompts instead.
 
     Ties in |advantage|. Half right and half wrong ties every row, and keeping the first rows would keep one side only;
     ``ties="sign"`` (ours) takes them from both signs in turn, positive first, and by position within a sign.
