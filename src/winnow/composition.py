@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from winnow.columns import needed
@@ -57,9 +58,10 @@ def check(recipe: Recipe) -> None:
     if isinstance(m, float) and m < 1 and recipe.stats == "kept":
         most = rows_to_keep(m, recipe.allocation.largest)
         if most < 2:
+            least = math.ceil(200 / recipe.allocation.largest) / 100
             raise ConfigError(
-                f"m={m:g} of at most n={recipe.allocation.largest} rollouts of a prompt keeps {most}, and one kept "
-                "rollout has no group to compare with: raise m or n"
+                f"m={m:g} of at most n={recipe.allocation.largest} rollouts of a prompt keeps {most}, and one trained "
+                f"rollout has no group to compare with: set m to 2 or more, to a share of at least {least:g}, or raise n"
             )
     for part in (recipe.curriculum, recipe.allocation, recipe.gate, selection, advantage):
         own = getattr(part, "check_with", None)

@@ -13,7 +13,6 @@ from winnow.model.lora import LoraSettings, attach
 from winnow.plan.passes import first_pass_note
 from winnow.plan.rows import rollouts_range
 from winnow.recipe import Recipe
-from winnow.selection.base import rows_to_keep
 from winnow.settings import fitted
 from winnow.task import Task
 from winnow.train.config import TrainConfig, recipe_overrides
@@ -95,13 +94,8 @@ def check_recipe(config: TrainConfig) -> Recipe:
 def _check_kept(recipe: Recipe, m_is_set: bool) -> None:
     m, n, largest = recipe.selection.m, recipe.allocation.n, recipe.allocation.largest
     if recipe.selection.name != "all_rows":
-        if rows_to_keep(m, largest) < 2:
-            raise ConfigError(
-                f"m={m:g} of the n={largest} rollouts that a prompt gets at most keeps {rows_to_keep(m, largest)}, and "
-                f"one trained rollout has no group to compare with; set m to 2 or more, to a fraction of at least "
-                f"{math.ceil(200 / largest) / 100:g}, or raise n"
-            )
-    elif m_is_set and isinstance(m, int) and m > largest:
+        return
+    if m_is_set and isinstance(m, int) and m > largest:
         raise ConfigError(f"m={m} > n={n}: no more rollouts can be trained on than are generated")
     elif m_is_set and m != 1.0:
         raise ConfigError(
