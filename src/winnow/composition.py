@@ -61,7 +61,7 @@ def check(recipe: Recipe) -> None:
             least = math.ceil(200 / recipe.allocation.largest) / 100
             raise ConfigError(
                 f"m={m:g} of at most n={recipe.allocation.largest} rollouts of a prompt keeps {most}, and one trained "
-                f"rollout has no group to compare with: set m to 2 or more, to a share of at least {least:g}, or raise n"
+                f"rollout has no group to compare with: set m to 2 or more, a share of at least {least:g}, or raise n"
             )
     for part in (recipe.curriculum, recipe.allocation, recipe.gate, selection, advantage):
         own = getattr(part, "check_with", None)
