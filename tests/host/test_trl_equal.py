@@ -138,7 +138,7 @@ class Lopsided(winnow.allocation.Uniform):
         super().__init__(2)
 
     def begin(self, prompts, rollouts, rng):
-        return _OneGrant(prompts)
+        return _OneGrant(len(prompts))
 
 
 class _OneGrant:

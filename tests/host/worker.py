@@ -35,9 +35,9 @@ class Plan(winnow.allocation.Uniform):
 
     def begin(self, prompts, rollouts, rng):
         waves = []
-        left = prompts * EACH
+        left = len(prompts) * EACH
         for _ in range(rng.integers(1, 4)):
-            counts = rng.multinomial(rng.integers(1, left + 1), rng.dirichlet(np.full(prompts, 0.3)))
+            counts = rng.multinomial(rng.integers(1, left + 1), rng.dirichlet(np.full(len(prompts), 0.3)))
             left -= counts.sum()
             waves.append(Grant(np.flatnonzero(counts), counts[counts > 0].astype(np.int64)))
             if not left:
