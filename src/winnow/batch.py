@@ -44,11 +44,13 @@ class TrainBatch:
         counts: int64 (P,) rollouts each prompt got; 0 where a curriculum passed it over.
         stretches: for each kept row of a recipe that branches, where its stretches end in its own tokens, int64 (S,),
             and their advantages, float64 (S,); `advantages` then are means over tokens. Else None.
-        recalled: rollouts of earlier steps that train too, or None. handles: int64 (N,) for a recipe that recalls: keep
-        each told rollout under its number, -1 is not asked for again. dropped: int64, numbers of earlier rollouts that
-        are not asked for again. visited: candidates that count as seen; those after them come again first in the next
-        step. signal: bool (P,) its outcomes differ. reason: why budget is left over, or an empty string. ledger: the
-        account of the step.
+        recalled: rollouts of earlier steps that train too, or None.
+        handles: int64 (N,), of a recipe that recalls: the number to keep each told rollout under, -1 for none.
+        dropped: int64, numbers of earlier rollouts that are not asked for again.
+        visited: candidates that count as seen; those after them come again first in the next step.
+        signal: bool (P,) its outcomes differ.
+        reason: why budget is left over, or an empty string.
+        ledger: the account of the step.
     """
 
     rows: IntArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,14 +63,15 @@ def plain(value: Any) -> Any:
 
 def named_part(recipe: Recipe, key: str, value: Any) -> Any:
     """Turn a rule given by name, or as a bare function, into the part that holds it."""
-    if key == "allocation" and isinstance(value, str):
-        if value not in allocations.RULES:
-            raise unknown("allocation", value, allocations.RULES)
-        return allocations.RULES[value]()
-    if key == "curriculum" and isinstance(value, str):
-        if value not in curricula.RULES:
-            raise unknown("curriculum", value, curricula.RULES)
-        return curricula.RULES[value]()
+    by_name: dict[str, Mapping[str, Callable[[], object]]] = {
+        "allocation": allocations.RULES,
+        "curriculum": curricula.RULES,
+    }
+    if key in by_name and isinstance(value, str):
+        rules = by_name[key]
+        if value not in rules:
+            raise unknown(key, value, rules)
+        return rules[value]()
     if key == "selection" and (isinstance(value, str) or not hasattr(value, "m")):
         if isinstance(value, str) and value in selections.PARTS:
             return selections.PARTS[value]()

@@ -16,7 +16,8 @@ from tests.conftest import CASES
 from tests.host import tiny
 from winnow.budget import Budget
 from winnow.errors import ConfigError, ResumeError, SafetyStop
-from winnow.host.trl import as_function, checkpoint
+from winnow.host import checkpoint
+from winnow.host.trl import as_function
 from winnow.host.trl.spares import Spares
 from winnow.reward.exact import Exact
 

@@ -70,7 +70,7 @@ def test_the_tables_name_recipes_that_exist():
 @every
 def test_budgets_fates_and_finite_numbers(name):
     recipe = named(name)
-    own_signal = recipe.advantage.own_signal if hasattr(recipe.advantage, "own_signal") else False
+    own_signal = getattr(recipe.advantage, "own_signal", False)
     own_signal = own_signal or needed(recipe.advantage) or recipe.objective.flow_beta > 0
     for task in map(world, WORLDS):
         for seed in range(2):

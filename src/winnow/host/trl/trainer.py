@@ -23,7 +23,8 @@ import winnow
 from winnow.budget import Budget, Ledger
 from winnow.errors import unknown
 from winnow.groups import FloatArray
-from winnow.host.trl import checkpoint, metrics
+from winnow.host import checkpoint
+from winnow.host.trl import metrics
 from winnow.host.trl.begin import begin, check_recipe
 from winnow.host.trl.draw import Drawn, Example, Sampled, draw
 from winnow.host.trl.empty import SkipEmpty
