@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from winnow.advantage.ranges import check_told
 from winnow.allocation.base import NOTHING, Branches, Grant
 from winnow.batch import TrainBatch, funnel
 from winnow.budget import Budget
@@ -136,8 +137,8 @@ class Step:
         Raises:
             ValueError: if lengths differ, an index is no prompt of this step, a number that has to be whole is not,
                 tokens are negative, or a reward exceeds 1e150 in magnitude.
-            ConfigError: if a token budget is told no tokens, a column that the recipe needs is missing, or the step is
-                finished.
+            ConfigError: if a token budget is told no tokens, a column that the recipe needs is missing, the advantage
+                cannot take a reward, or the step is finished. What was refused may be told again, put right.
             BudgetError: if more rollouts of a prompt are told than were asked for, or tokens exceed the budget.
 
         Complexity: O(k log k), plus that of the allocation rule.
@@ -165,6 +166,7 @@ class Step:
         where = self._opened.inside(where, len(self._tree.forks))
         self._check(where, lengths)
         verdicts = np.where(np.isnan(verdicts) | ~np.isfinite(scores), scores, verdicts)
+        check_told(self.recipe.advantage, scores, {**further, "lengths": lengths, "outcomes": verdicts})
         np.subtract.at(self._out, where, 1)
         self._told += len(where)
         self._tokens += int(lengths.sum())

@@ -54,6 +54,14 @@ def test_smaller_groups_tie_as_often_as_their_subsets():
     assert 0.9 < width < 2.2
 
 
+def test_rewards_that_a_recipe_cannot_take_are_a_reason_to_skip_it():
+    log = Log.of(np.repeat(np.arange(20), 8), np.tile([1.0, -1.0], 80))
+    found = replay(log, ["nsr", "maxrl"], recommend=False, effort=1e4)
+    assert list(found["recipes"]) == ["grpo"]
+    assert "nsr needs rewards in [0, 1], found -1" in found["skipped"]["nsr"]
+    assert "maxrl needs rewards >= 0, found -1" in found["skipped"]["maxrl"]
+
+
 @pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say():
     inside = 0

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from winnow.advantage.ranges import check_told
 from winnow.columns import needed
 from winnow.errors import ConfigError, GroupWarning, unknown
 from winnow.groups import FloatArray, Groups, as_rewards, scorable
@@ -106,7 +107,9 @@ def signal(outcomes: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> npt.
 class Part(Protocol):
     """What a recipe takes as its advantage: `Advantage`, or an object of its own with settings.
 
-    ``needs`` may name columns, which are then given as keyword arguments; see `winnow.columns`.
+    ``needs`` may name columns, which are then given as keyword arguments; see `winnow.columns`. A part that cannot take
+    every reward has a method ``check_told(rewards, **columns)`` as well: `winnow.step.Step.tell` asks it of each piece
+    before it records it, so that what was generated is not lost at the end of the step.
     """
 
     @property
@@ -157,6 +160,10 @@ class Advantage:
     def needs(self) -> tuple[str, ...]:
         """Columns that the rule takes beside rewards, see `winnow.columns`."""
         return needed(RULES[self.rule] if isinstance(self.rule, str) else self.rule)
+
+    def check_told(self, rewards: npt.ArrayLike, **columns: npt.ArrayLike) -> None:
+        """Refuse what the rule cannot take, see `winnow.advantage.ranges`."""
+        check_told(RULES[self.rule] if isinstance(self.rule, str) else self.rule, rewards, columns)
 
     def __call__(self, rewards: npt.ArrayLike, groups: npt.ArrayLike, **columns: npt.ArrayLike) -> FloatArray:
         """Return one advantage per row."""

@@ -12,6 +12,7 @@ from winnow.about import About, declare
 from winnow.advantage.base import PARTS
 from winnow.advantage.centred import centred
 from winnow.advantage.grpo import grpo
+from winnow.advantage.ranges import check_range
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, Groups, as_rewards, scorable
 
@@ -66,18 +67,26 @@ class Gcpo:
         """Return float64 (N,); ``embeddings`` (N, D), of any length; one of zeros adds nothing.
 
         Raises:
-            ValueError: if a finite reward is negative, or the embedding of a scorable rollout is not finite.
+            ConfigError: if a finite reward is negative, or the embedding of a scorable rollout is not finite.
         """
+        self.check_told(rewards, embeddings=embeddings)
         values = as_rewards(rewards).astype(np.float64)
         members = Groups.of(groups, len(values), scorable(values))
         places = np.arange(len(values)) if members.rows is None else members.rows
         vectors = np.asarray(embeddings, np.float64)
-        if len(places) and (values[places].min() < 0 or not np.isfinite(vectors[places]).all()):
-            raise ValueError("gcpo needs rewards >= 0 and finite embeddings: shift the reward, or repair the embedding")
         credit = np.full(len(values), np.nan)
         for rows in np.split(places, members.starts[1:]) if len(places) else ():
             credit[rows] = self._credit(values[rows], vectors[rows])
         return grpo(credit, groups) if self.scaled else centred(credit, groups)
+
+    def check_told(self, rewards: npt.ArrayLike, *, embeddings: npt.ArrayLike) -> None:
+        """Refuse a finite reward below 0, and an embedding that is not finite where the reward is."""
+        check_range(rewards, self.name)
+        scored = np.asarray(embeddings, np.float64)[np.isfinite(as_rewards(rewards))]
+        if not np.isfinite(scored).all():
+            raise ConfigError(
+                f"advantage gcpo needs finite embeddings, found {scored[~np.isfinite(scored)][0]}: repair the embedding"
+            )
 
     def _credit(self, rewards: FloatArray, vectors: FloatArray) -> FloatArray:
         live = np.flatnonzero(rewards)

@@ -7,10 +7,16 @@ import numpy.typing as npt
 
 from winnow.about import About, declare
 from winnow.advantage.base import Advantage, Centred, register
+from winnow.advantage.ranges import check_range, checked_by
 from winnow.groups import FloatArray, as_rewards
 
 
+def _check(rewards: npt.ArrayLike) -> None:
+    check_range(rewards, "maxrl")
+
+
 @register
+@checked_by(_check)
 def maxrl(rewards: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> FloatArray:
     """Return ``(r - mean) / mean`` inside each group, 0 where the mean is 0 (MaxRL, arXiv 2602.02710).
 
@@ -22,12 +28,10 @@ def maxrl(rewards: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> FloatA
     Arguments, zeros, NaN rule, warning and complexity are those of `grpo`.
 
     Raises:
-        ValueError: if a finite reward is negative.
+        ConfigError: if a finite reward is negative.
     """
+    _check(rewards)
     values = as_rewards(rewards)
-    finite = values[np.isfinite(values)]
-    if len(finite) and finite.min() < 0:
-        raise ValueError(f"maxrl needs rewards >= 0, found {finite.min():g}: shift or rescale the reward")
     centred = Centred.of(values, groups)
     mean = centred.per_group(centred.groups.gather(values)) / centred.groups.sizes
     return centred.rows(centred.deviation / centred.groups.spread(np.where(mean > 0, mean, 1.0)))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from winnow.about import About, declare
 from winnow.advantage.base import PARTS
+from winnow.advantage.ranges import check_range
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, as_rewards
 
@@ -44,14 +45,15 @@ class Nsr:
         """Return float64 (N,).
 
         Raises:
-            ValueError: if a finite reward lies outside [0, 1].
+            ConfigError: if a finite reward lies outside [0, 1].
         """
+        self.check_told(rewards)
         values = as_rewards(rewards).astype(np.float64)
-        finite = np.isfinite(values)
-        outside = values[finite & ((values < 0) | (values > 1))]
-        if len(outside):
-            raise ValueError(f"nsr needs rewards in [0, 1], found {outside[0]:g}: rescale the reward")
-        return np.where(finite, self.positive * values + (values - 1.0), 0.0)
+        return np.where(np.isfinite(values), self.positive * values + (values - 1.0), 0.0)
+
+    def check_told(self, rewards: npt.ArrayLike) -> None:
+        """Refuse a finite reward outside [0, 1]."""
+        check_range(rewards, self.name, most=1.0)
 
 
 PARTS["nsr"] = Nsr

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from winnow.about import About, declare
 from winnow.advantage.base import PARTS, RULES, Advantage
+from winnow.advantage.ranges import check_told
 from winnow.columns import needed
 from winnow.errors import ConfigError, unknown
 from winnow.groups import FloatArray, as_rewards
@@ -66,11 +67,17 @@ class Overlong:
         Raises:
             ConfigError: if ``longest`` is not set.
         """
+        return Advantage(self.base, self.ddof, self.eps)(self._shaped(rewards, lengths), groups)
+
+    def check_told(self, rewards: npt.ArrayLike, *, lengths: npt.ArrayLike) -> None:
+        """Refuse what ``base`` cannot take once the penalty is in it, and everything as long as ``longest`` is None."""
+        check_told(RULES[self.base], self._shaped(rewards, lengths), {})
+
+    def _shaped(self, rewards: npt.ArrayLike, lengths: npt.ArrayLike) -> npt.NDArray[np.floating]:
         if self.longest is None:
             raise ConfigError("the overlong penalty needs longest=...: the most tokens that the sampler generates")
         cache = max(1, self.longest // 5) if self.cache is None else self.cache
-        shaped = as_rewards(rewards) + self.penalty * overlong_penalty(lengths, self.longest, cache)
-        return Advantage(self.base, self.ddof, self.eps)(shaped, groups)
+        return as_rewards(rewards) + self.penalty * overlong_penalty(lengths, self.longest, cache)
 
 
 def overlong_penalty(lengths: npt.ArrayLike, longest: int, cache: int) -> FloatArray:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from winnow.advantage.overlong import Overlong
+from winnow.advantage.ranges import check_told
 from winnow.columns import ALWAYS
-from winnow.errors import BudgetError
+from winnow.errors import BudgetError, ConfigError
 from winnow.features import hashed
 from winnow.groups import FloatArray, IntArray
 from winnow.recipe import Recipe
@@ -64,13 +64,15 @@ def lacking(recipe: Recipe, log: Log) -> str:
         return "continues rollouts from inside, which a log of whole ones cannot answer"
     if recipe.recall is not None:
         return "trains rollouts of earlier steps again, which is not counted here"
-    if isinstance(recipe.advantage, Overlong) and recipe.advantage.longest is None:
-        return "its overlong penalty needs longest, the most tokens that the sampler generates"
     missing = [name for name in recipe.needs if name not in log.columns and name not in ALWAYS]
     if missing:
         return f"needs {', '.join(missing)}, which the log does not hold"
     if recipe.remembers and log.prompts == log.visits:
         return "learns from a prompt's earlier visits, and no prompt of the log comes up twice"
+    try:
+        check_told(recipe.advantage, log.reward, {**log.columns, "lengths": log.tokens, "outcomes": log.judged})
+    except ConfigError as refusal:
+        return str(refusal)
     return ""
 
 
