@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_spares_make_the_step_larger():
         ({}, {"recipe": f"{__name__}:NOT_A_RECIPE"}, "has to be a winnow.Recipe"),
         ({}, {"sede": 1}, "unknown setting of winnow 'sede', did you mean 'seed'"),
         ({}, {"settings": {"mm": 1}}, "unknown setting of recipe"),
-        ({}, {"seed": -1}, "winnow.seed=-1: use a whole number >= 0"),
+        ({}, {"seed": -1}, "winnow.seed=-1: set it to a whole number >= 0"),
         ({}, {"seed": "zero"}, "whole number"),
         ({}, {"rollouts": 10, "tokens": 10}, "found both"),
         ({}, {"tokens": 50}, "not even one rollout of 100 tokens fits"),
@@ -130,6 +131,16 @@ def test_spares_make_the_step_larger():
 def test_what_contradicts_the_recipe_is_refused(changes, section, words):
     with pytest.raises(ConfigError, match=words):
         Setup.read(config(changes, **section))
+
+
+SIZES = ("data.train_batch_size", "actor_rollout_ref.rollout.response_length", N, f"{ACTOR}.ppo_mini_batch_size")
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, 8.0, True, "8", None])
+@pytest.mark.parametrize("path", SIZES)
+def test_a_size_that_is_no_whole_number_is_refused(path, wrong):
+    with pytest.raises(ConfigError, match=re.escape(f"{path}={wrong!r}: set it to a whole number >= 1")):
+        Setup.read(config({path: wrong}))
 
 
 def test_no_section_is_refused():

@@ -11,7 +11,7 @@ from winnow.budget import Budget
 from winnow.errors import ConfigError, unknown
 from winnow.host import checkpoint
 from winnow.host.verl.refusals import refuse
-from winnow.host.verl.settings import Settings, value
+from winnow.host.verl.settings import Settings, value, whole
 from winnow.recipe import Recipe
 from winnow.settings import fitted
 
@@ -73,17 +73,17 @@ class Setup:
         for key in section:
             if key not in KEYS:
                 raise unknown("setting of winnow", str(key), KEYS)
-        longest = int(value(config, f"{ROLLOUT}.response_length"))
+        longest = whole(config, f"{ROLLOUT}.response_length", 1)
         recipe = fitted(_recipe(value(section, "recipe"), value(section, "settings")), longest)
         setup = cls(
             recipe=recipe,
-            prompts=int(value(config, "data.train_batch_size")),
+            prompts=whole(config, "data.train_batch_size", 1),
             budget=_budget(section, longest),
-            seed=_whole(section, "seed", 0),
+            seed=whole(config, "winnow.seed", 0, default=0),
             outcome=value(section, "outcome"),
-            max_no_signal_steps=_whole(section, "max_no_signal_steps", 20),
+            max_no_signal_steps=whole(config, "winnow.max_no_signal_steps", 0, default=20),
             loss_agg_mode=value(config, f"{ACTOR}.loss_agg_mode", "token-mean"),
-            mini_batch=int(value(config, f"{ACTOR}.ppo_mini_batch_size")) * int(value(config, f"{ROLLOUT}.n")),
+            mini_batch=whole(config, f"{ACTOR}.ppo_mini_batch_size", 1) * whole(config, f"{ROLLOUT}.n", 1),
         )
         refuse(config, recipe)
         return setup
@@ -111,10 +111,3 @@ def _budget(section: Settings, longest: int) -> Budget | None:
     if rollouts is None and tokens is None:
         return None
     return Budget(rollouts=rollouts, tokens=tokens, longest=longest if tokens is not None else None)
-
-
-def _whole(section: Settings, name: str, default: int) -> int:
-    found = value(section, name, default)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
-        raise ConfigError(f"winnow.{name}={found!r}: use a whole number >= 0")
-    return found
