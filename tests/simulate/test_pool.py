@@ -35,6 +35,17 @@ def test_rates_from_a_file(tmp_path):
     (tmp_path / "bad.txt").write_text("high")
     with pytest.raises(DataError, match=r"bad\.txt"):
         make_pool(str(tmp_path / "bad.txt"), 2)
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=r"bytes\.txt is no list"):
+        make_pool(str(tmp_path / "bytes.txt"), 2)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "[]"])
+def test_a_file_without_rates_is_no_pool(tmp_path, text):
+    file = tmp_path / "rates.txt"
+    file.write_text(text)
+    with pytest.raises(DataError, match=r"rates\.txt holds no pass rates: write at least one"):
+        make_pool(str(file), 2)
 
 
 @pytest.mark.parametrize(

@@ -166,9 +166,12 @@ def _numbers(texts: list[str], whole: str) -> list[float]:
 
 
 def _file(path: Path) -> list[float]:
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         found = json.loads(text) if text.lstrip().startswith("[") else [float(line) for line in text.split()]
-        return [float(value) for value in found]
+        rates = [float(value) for value in found]
     except (ValueError, TypeError) as error:
         raise DataError(f"{path} is no list of pass rates: {error}") from None
+    if not rates:
+        raise DataError(f"{path} holds no pass rates: write at least one, from 0 to 1, or use {KINDS}")
+    return rates
