@@ -136,6 +136,27 @@ def test_damage(tmp_path):
             read_log([missing])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            {"reward": 1e200},
+            r"line 2: reward=1e\+200: at most 1e\+150 in magnitude .* or write null for none$",
+        ),
+        ({"reward": 1.0, "outcome": -1e151}, r"line 2: outcome=-1e\+151: at most"),
+        ({"reward": 9e149, "bonus": 9e149}, r"line 2: reward\+bonus=1.8e\+150: at most"),
+    ],
+)
+def test_what_no_step_can_be_told_is_named(tmp_path, wrong, said):
+    right = {"prompt": "q", "reward": 1e150, "outcome": 1.0, "bonus": 0.0, "tokens": 3}
+    path = write(tmp_path / "log.jsonl", [right, right | wrong])
+    columns = {"reward": "reward+bonus"} if "bonus" in wrong else {}
+    with pytest.raises(DataError, match=said):
+        read_log([path], columns=columns)
+    write(path, [right, right | {"reward": float("inf")}])
+    assert np.isnan(read_log([path]).reward[1])
+
+
 def test_a_run_that_logged_trained_rows_only_says_so(tmp_path):
     write(tmp_path / "rollouts.jsonl", [winnow_line(1, "a", i, float(i)) for i in range(2)])
     (tmp_path / "config.toml").write_text('log_rollouts = "trained"\n')

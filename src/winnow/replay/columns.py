@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winnow.errors import ConfigError, DataError, unknown
+from winnow.told import LARGEST
 
 NAMES: dict[str, tuple[str, ...]] = {
     "prompt_id": ("prompt_id",),
@@ -44,13 +45,24 @@ class Names:
     layout: str
 
     def reward(self, record: Mapping[str, Any]) -> float:
-        """Return the reward of a record: the sum of its columns that have one; NaN where none has (unscorable)."""
+        """Return the reward of a record: the sum of its columns that have one; NaN where none has (unscorable).
+
+        Raises:
+            ValueError: a column is no number.
+            DataError: the sum is more than a step can be told.
+        """
         found = [value for name in self.rewards if math.isfinite(value := number(record, name))]
-        return sum(found) if found else math.nan
+        return _tellable(sum(found), "+".join(self.rewards)) if found else math.nan
 
     def outcome(self, record: Mapping[str, Any]) -> float:
-        """Return the verdict, NaN where there is none."""
-        return number(record, self.of["outcome"]) if "outcome" in self.of else math.nan
+        """Return the verdict, NaN where there is none.
+
+        Raises:
+            ValueError: it is no number.
+            DataError: it is more than a step can be told.
+        """
+        name = self.of.get("outcome")
+        return math.nan if name is None else _tellable(number(record, name), name)
 
     def prompt(self, record: Mapping[str, Any]) -> str:
         """Return what tells prompts apart: the id where there is one, else the text (or messages, as JSON).
@@ -148,6 +160,14 @@ def _characters(messages: Sequence[Any]) -> int:
     return sum(
         len(str(each.get("content") or "")) if isinstance(each, Mapping) else len(str(each)) for each in messages
     )
+
+
+def _tellable(value: float, name: str) -> float:
+    if abs(value) > LARGEST:
+        raise DataError(
+            f"{name}={value:g}: at most {LARGEST:g} in magnitude can be compared; rescale it, or write null for none"
+        )
+    return value
 
 
 def number(record: Mapping[str, Any], name: str) -> float:

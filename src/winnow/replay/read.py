@@ -160,6 +160,8 @@ class _Builder:
             self._outcome.append(names.outcome(record))
             self._outcomes.add(names, record)
             further = {name: self._value(name, record) for name in self._further}
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
         except ValueError as error:
             raise DataError(f"{place}: {error}; this is no rollout, or the columns are called otherwise") from None
         fresh = len(self._prompts)
