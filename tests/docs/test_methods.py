@@ -27,6 +27,15 @@ def test_what_is_ours_is_told_where_something_is():
     for name, text in ours.items():
         assert text and text != "?", f"{name}: write in docs/methods.md what is ours"
         assert text != "–" or winnow.recipe(name).about.status == "paper", name
+        assert text != "–" or not script().says_ours(winnow.recipe(name)), f"{name}: its docstring says what is ours"
+
+
+def test_a_dash_does_not_stand_where_a_docstring_says_ours():
+    page = script().PAGE.read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith("| `cppo`"))
+    head = line.rstrip(" |").rpartition(" | ")[0]
+    assert f"{head} | ? |" in script().written(page.replace(line, f"{head} | – |")).splitlines()
+    assert not script().says_ours(winnow.recipe("grpo"))
 
 
 def test_the_page_notices_a_recipe_that_is_new_or_changed():
