@@ -61,6 +61,18 @@ def test_json_is_the_whole_comparison(winnow, runs, tmp_path):
     assert grpo["to_target"]["seconds"]["value"] == pytest.approx(grpo["to_target"]["rollouts"]["value"])
 
 
+def test_memories_that_no_prompt_comes_back_to_are_told_once(winnow, runs, tmp_path):
+    arms = ["grpo", "greso", "repo:prompts=32"]
+    told = winnow("compare", *arms, "--seeds", 2, "--budget", 12800, "--out", tmp_path)
+    assert told.err.count("note: recipes that learn from a prompt's earlier visits") == 1
+    assert "to any: greso (0.4 to 1.6), repo:prompts=32 (0.4) passes over 4,000 prompts; raise --budget" in told.err
+    told = winnow("compare", *arms, "--seeds", 1, "--budget", 12800, "--out", tmp_path, "--json", "--quiet")
+    assert "note: recipes that learn" in told.err and "greso (0.4 to 1.6)" in json.loads(told.out)["notes"][0]
+    for few in (["greso", "--budget", 40000], ["grpo", "--budget", 800]):
+        told = winnow("compare", *few, "--seeds", 1, "--out", tmp_path, "--json")
+        assert "note: recipes that" not in told.err and json.loads(told.out)["notes"] == []
+
+
 def test_a_stopped_seed_is_left_out_and_told(winnow, runs, tmp_path):
     told = winnow("compare", "grpo", "grpo:lr=9", "--seeds", 2, "--out", tmp_path)
     assert told.code == 3

@@ -241,10 +241,35 @@ def test_plans_need_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("passes", ["nan", "0", "-1", "1e300"])
-def test_passes_have_limits(winnow, data, passes):
-    told = winnow("plan", "--task", data, "--passes", passes)
-    assert told.code == 2 and "passes over the data" in told.err
+@pytest.mark.parametrize("passes", ["nan", "inf", "0", "-1", "1e300"])
+@pytest.mark.parametrize("host", [(), ("--host", "trl"), ("--host", "verl")])
+def test_passes_have_limits(winnow, data, passes, host):
+    for task in (("--task", data), ()):
+        told = winnow("plan", *task, "--passes", passes, *host)
+        assert told.code == 2 and "passes over the data: must be above 0" in told.err and not told.out
+
+
+def test_the_budget_of_a_step_is_in_its_sizes(winnow, data):
+    common = ["plan", "--task", data, "--recipe", "grpo", "--steps", 10, "--pass-rate", 0.5]
+    cut = [*common, "--set", "rollouts_per_step=64"]
+    facts = json.loads(winnow(*cut, "--json").out)
+    assert (facts["step"]["rollouts"], facts["step"]["rows"], facts["run"]["rollouts"]) == (64, 64, 640)
+    assert facts["settings"]["rollouts_per_step"] == {"value": 64, "from": "flag"}
+    assert facts["signal"]["at_n"] == pytest.approx(2 * 0.5**4)
+    told = winnow(*cut).out
+    assert "64, set by rollouts_per_step" in told and "64 at most of the 64 drawn" in told and "note:" not in told
+    ended = [*common[:-4], "--set", "rollouts_per_step=64", "--set", "rollouts=1280"]
+    assert json.loads(winnow(*ended, "--json").out)["run"]["steps"] == 20
+    spread = json.loads(winnow(*cut[:-1], "rollouts_per_step=256", "--recipe", "vigor", "--json").out)
+    assert spread["step"]["rollouts"] == spread["step"]["rows"] == 256
+
+
+def test_a_budget_that_the_sizes_cannot_show_is_told(winnow, data):
+    common = ["plan", "--task", data, "--recipe", "grpo", "--json", "--set"]
+    notes = json.loads(winnow(*common, "rollouts_per_step=200").out)["notes"]
+    assert "rollouts_per_step=200 is more than recipe grpo draws, at most 128" in " ".join(notes)
+    tokens = ["budget_unit=tokens", "--set", "tokens_per_step=2000"]
+    assert "a step spends up to 2,000 tokens" in " ".join(json.loads(winnow(*common, *tokens).out)["notes"])
 
 
 def test_a_number_no_machine_can_count_to_is_bad_input(winnow, data):

@@ -43,3 +43,38 @@ def test_recalled_rows_are_rows():
     assert recalled_rows(recipe, 16) == 64
     assert rows_at_most(recipe, recipe_step(recipe, 16)) == 128 + 64
     assert recalled_rows(winnow.recipe("grpo"), 16) == 0
+
+
+def played(recipe, prompts, budget, rate=0.5):
+    """Play one step; return rollouts drawn and rows kept."""
+    rng, at_hand = np.random.default_rng(0), prompts * recipe.pool
+    step = recipe.begin(at_hand, ids=range(at_hand), budget=budget)
+    while not step.done:
+        owners = [prompt for prompt, count in step.ask() for _ in range(count)]
+        step.tell(owners, (rng.random(len(owners)) < rate).astype(float), tokens=[3] * len(owners))
+    batch = step.finish()
+    return batch.ledger.rollouts, batch.kept_rows
+
+
+@pytest.mark.parametrize("name", ["grpo", "pods", "cppo", "vigor", "vigor+pods", "vip", "knapsack", "mopps", *SPARES])
+@pytest.mark.parametrize("share", [0.25, 0.6, 1, 2, 4])
+def test_a_budget_is_in_the_sizes_of_a_step(name, share):
+    recipe, prompts = named(name), 6
+    budget = Budget(rollouts=max(2 * prompts, int(share * prompts * recipe.allocation.n)))
+    least, most = rollouts_range(recipe, prompts, budget)
+    plan = recipe_step(recipe, prompts, budget=budget)
+    for rate in (0.0, 0.5):
+        drawn, rows = played(recipe, prompts, budget, rate)
+        assert least <= drawn <= most <= budget.rollouts
+        assert rows <= rows_at_most(recipe, plan, budget)
+    if name in ("grpo", "pods", "vigor", "vigor+pods", "vip", "knapsack"):
+        assert drawn == plan.rollouts == least == most
+
+
+def test_rows_of_a_budget_by_hand():
+    grpo, pods, spread = winnow.recipe("grpo"), winnow.recipe("pods"), winnow.recipe("vigor+pods", m=12)
+    rows = [recipe_step(each, 16, budget=Budget(rollouts=size)).rows
+            for each, size in ((grpo, 64), (grpo, 256), (pods, 64), (pods, 512), (spread, 256))]  # fmt: skip
+    assert rows == [64, 128, 64, 128, 192]
+    assert recipe_step(grpo, 16, budget=Budget(rollouts=40), micro_batch=8).micro_steps == 5
+    assert recipe_step(grpo, 16, budget=Budget(tokens=5000)) == recipe_step(grpo, 16)

@@ -97,7 +97,7 @@ def compare(
     Interrupt it at any time: the same command goes on where it stopped.
     """
     from winnow.cli.compare_text import show_table
-    from winnow.cli.experiment import build
+    from winnow.cli.experiment import build, first_pass_notes
     from winnow.cli.values import arm
     from winnow.compare import cost_model, run_jobs
 
@@ -111,10 +111,13 @@ def compare(
     price = cost_model(cost)
     aim = _target(target)
     experiment = build([arm(text) for text in recipes], config, given, seeds, first_seed, budget, budget_unit)
+    notes = first_pass_notes(experiment)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     show = _show_nothing if quiet or as_json else _Lines(len(experiment.arms) * seeds)
     events = run_jobs(experiment.jobs(out), parallel=jobs, report=show)
     compared = _result(experiment, events, aim, price)
-    written = _write(compared, out, _setting(experiment, jobs))
+    written = _write(compared, out, _setting(experiment, jobs) | {"notes": notes})
     if as_json:
         print(json.dumps(written), file=result())
     else:

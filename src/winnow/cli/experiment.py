@@ -11,9 +11,10 @@ from winnow.compare import Arm, Experiment
 from winnow.compare.arms import EQUAL, check_equal
 from winnow.compare.runner import nested
 from winnow.errors import ConfigError, unknown
+from winnow.plan.passes import first_pass
 from winnow.train import TrainConfig, load_config
 from winnow.train.limits import Limits
-from winnow.train.prepare import check_recipe
+from winnow.train.prepare import check_recipe, load_task, most_steps
 
 BUDGET = {"rollouts": 12_000, "tokens": 200_000, "seconds": 60}
 """What a run may spend when the command line does not say, by unit."""
@@ -76,6 +77,31 @@ def build(
         extra = {} if "eval_every" in settings.model_fields_set or every is None else {"eval_every": every}
         checked.append(Arm(each.label, {**each.settings, **extra}))
     return Experiment(tuple(checked), draft.seeds, base, unit, spend)
+
+
+def first_pass_notes(experiment: Experiment) -> list[str]:
+    """Return what to say of recipes that remember prompts and may meet none again in a run; the data is read for it.
+
+    Raises:
+        DataError: the data of such a recipe cannot be used.
+    """
+    data, passes = 0, {}
+    for arm in experiment.arms:
+        config = TrainConfig(**nested(experiment.settings(arm, experiment.seeds[0])))
+        recipe = check_recipe(config)
+        steps = most_steps(config, recipe)
+        if not recipe.remembers or steps is None:
+            continue
+        data = data or len(load_task(config).train)  # arms have one task
+        if found := first_pass(recipe, config.prompts_per_step, steps, data):
+            passes[arm.label] = found
+    if not passes:
+        return []
+    each = ", ".join(f"{label} ({found})" for label, found in passes.items())
+    return [
+        f"recipes that learn from a prompt's earlier visits, in runs that may not come back to any: {each} passes over "
+        f"{data:,} prompts; raise --budget for their memory to count"
+    ]
 
 
 def _eval_every(settings: TrainConfig, unit: str, budget: float) -> int | None:

@@ -9,7 +9,7 @@ import typer
 
 from winnow.cli import options as o
 from winnow.cli.output import result
-from winnow.cli.plan_hosts import asked_for, check_host, host_names, hosts_facts
+from winnow.cli.plan_hosts import asked_for, budget_of, check_host, host_names, hosts_facts
 
 if TYPE_CHECKING:
     from winnow.recipe import Recipe
@@ -74,9 +74,12 @@ def plan(
 
     Everything is counted in prompts; each value says where it came from.
     """
+    from winnow.plan import check_passes
     from winnow.train import load_config
 
     check_host(host, pass_rate, pilot)
+    if passes is not None:
+        check_passes(passes)
     given = o.settings(
         [
             ("recipe", recipe), ("task", task), ("model", model), ("prompt_column", prompt_column),
@@ -91,7 +94,7 @@ def plan(
     own_data = host is None or provenance["task"] != "default"
     facts = work_out(resolved, provenance, passes, with_data=own_data)
     if host is None:
-        facts["signal"] = _signal(resolved, facts["step"]["n"], pass_rate, pilot)
+        facts["signal"] = _signal(resolved, _group_size(facts["step"]), pass_rate, pilot)
     asked = asked_for(resolved, provenance, facts["run"]["steps"], passes)
     facts["hosts"] = hosts_facts(resolved, processes, asked, host)
     if as_json:
@@ -133,7 +136,7 @@ def work_out(
     else:
         steps, fewest = (_steps(config, step[f"rollouts_at_{end}"]) for end in ("least", "most"))
     run: dict[str, float | None] = {"prompts_in_data": rows, "steps": steps}
-    notes = []
+    notes = _budget_notes(config, recipe, step)
     if steps is not None and fewest is not None:
         limit = None if passes is not None else config.limits.get("rollouts")
         run |= {
@@ -148,6 +151,10 @@ def work_out(
         if rows and (note := first_pass_note(recipe, config.prompts_per_step, steps, rows)):
             notes.append(note)
     sources = {name: {"value": getattr(config, name), "from": _source(name, config, provenance)} for name in SHOWN}
+    if config.rollouts_per_step is not None:
+        sources["rollouts_per_step"] = {
+            "value": config.rollouts_per_step, "from": _source("rollouts_per_step", config, provenance)
+        }  # fmt: skip
     sources["n"]["value"], sources["m"]["value"] = recipe.allocation.n, recipe.selection.m
     return {"settings": sources, "step": step, "run": run, "notes": notes}
 
@@ -157,20 +164,45 @@ def _step(config: TrainConfig, recipe: Recipe) -> dict[str, Any]:
 
     from winnow.plan import recalled_rows, recipe_step, rollouts_range, rows_at_most
 
+    budget = budget_of(config)
     step = recipe_step(
         recipe,
         config.prompts_per_step,
         micro_batch=config.micro_batch,
         epochs=config.epochs,
         minibatches=config.minibatches,
+        budget=budget,
     )
-    least, most = rollouts_range(recipe, config.prompts_per_step)
+    least, most = rollouts_range(recipe, config.prompts_per_step, budget)
     return asdict(step) | {
         "rollouts_at_least": least,
         "rollouts_at_most": most,
         "recalled_at_most": recalled_rows(recipe, config.prompts_per_step),
-        "rows_at_most": rows_at_most(recipe, step),
+        "rows_at_most": rows_at_most(recipe, step, budget),
     }
+
+
+def _budget_notes(config: TrainConfig, recipe: Recipe, step: dict[str, Any]) -> list[str]:
+    """Say where sizes are not those of the budget of a step."""
+    rollouts, tokens = config.rollouts_per_step, config.tokens_per_step
+    if tokens is not None:
+        return [
+            f"a step spends up to {tokens:,} tokens, and lengths decide how many rollouts that is; the sizes above are "
+            f"those of n={recipe.allocation.n} for every prompt"
+        ]
+    if rollouts is not None and rollouts > step["rollouts_at_most"]:
+        return [
+            f"rollouts_per_step={rollouts:,} is more than recipe {recipe.name} draws, at most "
+            f"{step['rollouts_at_most']:,}: the rest is left over; raise n, or lower rollouts_per_step"
+        ]
+    return []
+
+
+def _group_size(step: dict[str, Any]) -> int:
+    """Return the mean rollouts of a group: n, unless a budget gives every prompt more or less."""
+    if step["rollouts_at_least"] < step["rollouts_at_most"]:
+        return int(step["n"])  # a recipe with spare prompts begins fewer of them and completes each
+    return int(step["rollouts"]) // int(step["prompts"])
 
 
 def _steps(config: TrainConfig, rollouts: int) -> int | None:

@@ -72,7 +72,7 @@ def hosts_facts(config: TrainConfig, gpus: int, asked: dict[str, Any], host: str
     changes = dict(recipe_overrides(config))
     recipe = winnow.recipe(config.recipe, **changes)
     passes: dict[str, Any] = {"epochs": config.epochs, "minibatches": config.minibatches}
-    step, budget = recipe_step(recipe, config.prompts_per_step, **passes), _budget(config)
+    step, budget = recipe_step(recipe, config.prompts_per_step, **passes), budget_of(config)
     shape = passes | {"micro_batch": config.micro_batch, "budget": budget, "asked": asked}
 
     def trl() -> dict[str, Any]:
@@ -96,7 +96,8 @@ def _or_refusal(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"refused": str(refusal)}
 
 
-def _budget(config: TrainConfig) -> Budget | None:
+def budget_of(config: TrainConfig) -> Budget | None:
+    """Return what a step may spend where settings say it, else None."""
     from winnow.budget import Budget
 
     if config.tokens_per_step is None and config.rollouts_per_step is None:

@@ -96,6 +96,8 @@ def _share(m: float) -> str:
 
 def _rollouts(step: dict[str, Any]) -> str:
     told = f"{step['rollouts']:,} = {step['prompts']} prompts x n {step['n']}"
+    if step["rollouts"] != step["prompts"] * step["n"]:
+        told = f"{step['rollouts']:,}, set by rollouts_per_step"
     least, most = step["rollouts_at_least"], step["rollouts_at_most"]
     if least < step["rollouts"]:
         return f"{told}; {least:,} to {most:,} as signal has it"
@@ -112,6 +114,8 @@ def _trained(step: dict[str, Any], m: float) -> str:
         # Legal where groups are unequal: m bounds the large ones, and the mean n bounds their sum.
         return f"{step['rows']:,} at most, all that are drawn; m {m} bounds a single prompt"
     told = f"{step['rows']:,} = {step['prompts']} prompts x m {step['m']}, at most"
+    if step["rows"] != step["prompts"] * step["m"]:
+        told = f"{step['rows']:,} at most of the {step['rollouts']:,} drawn"
     recalled = step["recalled_at_most"]
     return f"{told}; and up to {recalled:,} of earlier steps" if recalled else told
 

@@ -6,11 +6,11 @@ Batches are counted in prompts. What TRL and verl call a batch is worked out fro
 
 from winnow.plan.able import check_able, refusal
 from winnow.plan.hosts import HOSTS, HostPlan, HostSettings, check_host
-from winnow.plan.passes import first_pass_note, passes_range, passes_text
+from winnow.plan.passes import first_pass, first_pass_note, passes_range, passes_text
 from winnow.plan.paste import overrides, trl_text, verl_text
 from winnow.plan.rows import most_rows, recalled_rows, recipe_step, rollouts_range, rows_at_most, rows_per_prompt
 from winnow.plan.signal import no_signal_from_pilot, no_signal_share
-from winnow.plan.sizes import MOST_PASSES, StepPlan, kept_rows, optimizer_steps, step_plan
+from winnow.plan.sizes import MOST_PASSES, StepPlan, check_passes, kept_rows, optimizer_steps, step_plan
 from winnow.plan.trl import objective_settings, trl_plan, trl_settings
 from winnow.plan.verl import verl_plan, verl_settings
 
@@ -22,6 +22,8 @@ __all__ = [
     "StepPlan",
     "check_able",
     "check_host",
+    "check_passes",
+    "first_pass",
     "first_pass_note",
     "kept_rows",
     "most_rows",

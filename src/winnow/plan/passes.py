@@ -29,21 +29,29 @@ def passes_text(least: float, most: float) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def first_pass_note(recipe: Recipe, prompts: int, steps: float | None, data: int) -> str | None:
-    """Return a warning where a recipe learns from earlier visits of a prompt and a run may not come back to any.
+def first_pass(recipe: Recipe, prompts: int, steps: float | None, data: int) -> str | None:
+    """Return the passes of a run in words, where a recipe learns from earlier visits and it may not come back to any.
+
+    None where it does, where the recipe does not remember prompts, or where nobody knows the steps.
 
     Args:
         recipe: the recipe.
         prompts: prompts of a step.
-        steps: steps of the run; None where nobody knows, which warns of nothing.
+        steps: steps of the run; None where nobody knows.
         data: prompts to train on, at least 1.
     """
     if steps is None or not recipe.remembers:
         return None
     least, most = passes_range(recipe, prompts, steps, data)
-    if least > 1:
+    return None if least > 1 else passes_text(least, most)
+
+
+def first_pass_note(recipe: Recipe, prompts: int, steps: float | None, data: int) -> str | None:
+    """Return a warning where `first_pass` finds that a memory may have no effect, else None; it takes the same."""
+    passes = first_pass(recipe, prompts, steps, data)
+    if passes is None:
         return None
     return (
-        f"recipe {recipe.name} learns from a prompt's earlier visits; this run makes {passes_text(least, most)} passes "
-        f"over the data: {prompts} prompts a step open all {data:,} once in {-(-data // prompts):,} steps"
+        f"recipe {recipe.name} learns from a prompt's earlier visits; this run makes {passes} passes over the data: "
+        f"{prompts} prompts a step open all {data:,} once in {-(-data // prompts):,} steps"
     )

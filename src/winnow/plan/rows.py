@@ -34,13 +34,33 @@ def most_rows(recipe: Recipe, budget: Budget | None, prompts: int) -> int:
     return min(drawn, prompts * m) if isinstance(m, int) else math.floor(m * drawn + 1e-9)
 
 
-def rollouts_range(recipe: Recipe, prompts: int) -> tuple[int, int]:
-    """Return the fewest and the most rollouts of a step over ``prompts`` prompts wanted, if no budget cuts it.
+def rollouts_range(recipe: Recipe, prompts: int, budget: Budget | None = None) -> tuple[int, int]:
+    """Return the fewest and the most rollouts of a step over ``prompts`` prompts wanted.
 
     They differ where a recipe replaces prompts by spares: at the least every first prompt completes its n, or every
-    spare is given up after what it draws before that is decided.
+    spare is given up after what it draws before that is decided. A budget in rollouts cuts both, and less than n
+    of it may be left over where a spare is not begun. One above them is left over, except by rules that move rollouts
+    between prompts: these spend all of it. One in tokens says nothing here.
     """
-    n, spares = recipe.allocation.n, recipe.pool // recipe.curriculum.oversample
+    least, most = _wanted(recipe, prompts)
+    if budget is None or budget.rollouts is None:
+        return least, most
+    if _moves(recipe):
+        return budget.rollouts, budget.rollouts
+    unused = recipe.allocation.n - 1 if _spares(recipe) > 1 else 0
+    return min(least, max(1, budget.rollouts - unused)), min(most, budget.rollouts)
+
+
+def _moves(recipe: Recipe) -> bool:
+    return recipe.allocation.largest > recipe.allocation.n
+
+
+def _spares(recipe: Recipe) -> int:
+    return recipe.pool // recipe.curriculum.oversample
+
+
+def _wanted(recipe: Recipe, prompts: int) -> tuple[int, int]:
+    n, spares = recipe.allocation.n, _spares(recipe)
     if spares == 1:
         return prompts * n, prompts * n
     screened = getattr(recipe.allocation, "initial", None)
@@ -54,17 +74,26 @@ def recalled_rows(recipe: Recipe, prompts: int) -> int:
     return 0 if recipe.recall is None else prompts * recipe.recall.k
 
 
-def rows_at_most(recipe: Recipe, step: StepPlan) -> int:
+def rows_at_most(recipe: Recipe, step: StepPlan, budget: Budget | None = None) -> int:
     """Return the most rows of a step, recalled ones included."""
     fresh = math.ceil(step.rows * getattr(recipe.allocation, "factor", 1.0))
-    return min(fresh, rollouts_range(recipe, step.prompts)[1]) + recalled_rows(recipe, step.prompts)
+    return min(fresh, rollouts_range(recipe, step.prompts, budget)[1]) + recalled_rows(recipe, step.prompts)
 
 
 def recipe_step(
-    recipe: Recipe, prompts: int, *, micro_batch: int | None = None, epochs: int = 1, minibatches: int = 1
+    recipe: Recipe,
+    prompts: int,
+    *,
+    micro_batch: int | None = None,
+    epochs: int = 1,
+    minibatches: int = 1,
+    budget: Budget | None = None,
 ) -> StepPlan:
-    """Return the sizes of a step of a recipe; see `winnow.plan.step_plan`."""
+    """Return the sizes of a step of a recipe, spares not counted; see `winnow.plan.step_plan`."""
     m = recipe.selection.m if selects(recipe) else None
+    rollouts = None
+    if budget is not None and budget.rollouts is not None:
+        rollouts = budget.rollouts if _moves(recipe) else min(budget.rollouts, prompts * recipe.allocation.n)
     return step_plan(
         prompts,
         recipe.allocation.n,
@@ -73,4 +102,5 @@ def recipe_step(
         epochs=epochs,
         minibatches=minibatches,
         largest=recipe.allocation.largest,
+        rollouts=rollouts,
     )

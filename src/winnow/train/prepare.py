@@ -159,12 +159,12 @@ def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any,
     if not test.prompts and config.eval_prompts:
         notes.append(f"task {task.name} has no held-out prompts: accuracy will not be measured")
     limits = Limits.of(config, recipe.allocation.n, recipe.pool, recipe.curriculum.oversample)
-    if note := first_pass_note(recipe, config.prompts_per_step, _most_steps(config, recipe), len(train)):
+    if note := first_pass_note(recipe, config.prompts_per_step, most_steps(config, recipe), len(train)):
         notes.append(note)
     return Setup(task, recipe, limits, model, tokenizer, name, train, test, tuple(notes))
 
 
-def _most_steps(config: TrainConfig, recipe: Recipe) -> float | None:
+def most_steps(config: TrainConfig, recipe: Recipe) -> float | None:
     """Return the most steps that fit into the limits of a run, None where only the clock tells."""
     rollouts = config.rollouts_per_step or rollouts_range(recipe, config.prompts_per_step)[0]
     each = {"steps": 1, "rollouts": rollouts, "tokens": config.tokens_per_step}
