@@ -88,6 +88,7 @@ def funnel(
     *,
     columns: Mapping[str, npt.NDArray[Any]] | None = None,
     prompt_weights: FloatArray | None = None,
+    expected: FloatArray | None = None,
     tree: Tree | None = None,
     recalled: Recalled | None = None,
     waves: int = 1,
@@ -102,6 +103,7 @@ def funnel(
         rng: for random selections and ties.
         columns: further columns by name, each (N, ...), for rules that need them.
         prompt_weights: float64 (P,) multipliers of the rows of each prompt, or None.
+        expected: float64 (P,) pass rate that the allocation expects of each prompt, or None.
         tree: which rollouts continue which, or None where none does.
         recalled: rollouts of earlier steps that train too, without their advantages; or None.
         waves: copied into the ledger.
@@ -118,7 +120,8 @@ def funnel(
     if told is not None:
         prompts, rewards, outcomes, tokens = told  # type: ignore[assignment]
     depth = np.array([leaf.depth for leaf in tree.leaves] if tree else np.zeros(len(prompts)), np.int64)
-    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth}
+    passing = np.full(len(prompts), np.nan) if expected is None else expected[prompts]
+    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth, "expected": passing}
     fate = np.full(len(prompts), UNSCORABLE)
     open_groups = np.asarray(recipe.admit(seen))
     if open_groups.shape != (len(seen),) or open_groups.dtype != bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.advantage.ranges import check_told
-from winnow.allocation.base import NOTHING, Branches, Grant
+from winnow.allocation.base import NOTHING, Branches, Expects, Grant
 from winnow.batch import TrainBatch, funnel
 from winnow.budget import Budget
 from winnow.candidates import Candidates
@@ -42,7 +42,9 @@ class Step:
         self._rng = np.random.default_rng(seed)
         self._opened = Opened.of(candidates, recipe.curriculum, self._rng)
         size = len(self._opened)
-        self.budget = budget or Budget(rollouts=size * recipe.allocation.n)
+        self.budget = budget or Budget(
+            rollouts=max(1, size * recipe.curriculum.oversample // recipe.oversample) * recipe.allocation.n
+        )
         self.seen = Observed(size)
         self._tree = Tree(size)
         plan, given = recipe.allocation, (self._opened.prompts, self.budget.rollouts, self._rng)
@@ -226,6 +228,7 @@ class Step:
             tree=self._tree if self.recipe.branches else None,
             recalled=recall.recall(self._opened.prompts.ids, self.seen, self._rng) if recall else None,
             prompt_weights=self._opened.weights,
+            expected=self._allocator.expected(self.seen) if isinstance(self._allocator, Expects) else None,
             waves=self._waves,
             reason=reason,
         )

@@ -31,9 +31,15 @@ class Traits:
     def pool(self) -> int:
         """Prompts a host draws for every prompt of a step.
 
-        Above 1 where the curriculum chooses among prompts, or the allocation keeps spares (`Refill`).
+        Above 1 where the curriculum or the allocation chooses among prompts (`oversample`), or the allocation keeps
+        spares (`Refill`), which may take further rollouts.
         """
-        return self.curriculum.oversample * int(getattr(self.allocation, "pool", 1))
+        return self.oversample * int(getattr(self.allocation, "pool", 1))
+
+    @property
+    def oversample(self) -> int:
+        """Candidates for every prompt that the budget of a step counts."""
+        return self.curriculum.oversample * int(getattr(self.allocation, "oversample", 1))
 
     @property
     def needs(self) -> tuple[str, ...]:

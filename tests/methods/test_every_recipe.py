@@ -46,6 +46,7 @@ SUCCESSES = {
     "reinforce-ada-balanced": "draws until there are successes and failures",
     "trace": "continues rollouts where success is uncertain",
     "pilot-commit": "screens by success rate",
+    "winnow": "weighs prompts by their success rate",
 }
 """Recipes that count outcomes above 0.5 where no verdict is told beside the reward."""
 WIDEST = 110

@@ -2,6 +2,7 @@
 
 from winnow.advantage.base import PARTS, RULES, Advantage, Part, signal
 from winnow.advantage.centred import centred
+from winnow.advantage.contrast import Contrast
 from winnow.advantage.cue import Cue
 from winnow.advantage.gcpo import Gcpo
 from winnow.advantage.grpo import grpo
@@ -25,6 +26,7 @@ __all__ = [
     "RULES",
     "WEIGHT_RULES",
     "Advantage",
+    "Contrast",
     "Cue",
     "Gcpo",
     "Nsr",

@@ -15,6 +15,7 @@ from winnow.allocation.uniform import Uniform
 from winnow.allocation.vigor import Vigor
 from winnow.allocation.vine import Vine
 from winnow.allocation.vip import Vip
+from winnow.allocation.winnow import Winnow
 from winnow.allocation.xrpo import Xrpo
 
 __all__ = [
@@ -38,5 +39,6 @@ __all__ = [
     "Vigor",
     "Vine",
     "Vip",
+    "Winnow",
     "Xrpo",
 ]

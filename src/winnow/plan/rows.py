@@ -56,7 +56,7 @@ def _moves(recipe: Recipe) -> bool:
 
 
 def _spares(recipe: Recipe) -> int:
-    return recipe.pool // recipe.curriculum.oversample
+    return recipe.pool // recipe.oversample
 
 
 def _wanted(recipe: Recipe, prompts: int) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from winnow.selection.gfpo import Gfpo
 from winnow.selection.max_reward import max_reward
 from winnow.selection.max_variance import max_variance
 from winnow.selection.packing import pack_groups
+from winnow.selection.pairs import Pairs
 from winnow.selection.percentile import percentile
 from winnow.selection.pilots import Pilots
 from winnow.selection.prof import Prof
@@ -22,6 +23,7 @@ __all__ = [
     "Cppo",
     "Dppo",
     "Gfpo",
+    "Pairs",
     "Part",
     "Pilots",
     "Prof",

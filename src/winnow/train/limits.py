@@ -55,7 +55,7 @@ class Limits:
             config: the settings.
             n: what the recipe draws per prompt on average.
             pool: prompts it takes to hand for each prompt of a step, see `winnow.Recipe.pool`.
-            oversample: of these, candidates among which its curriculum opens one; they cost no rollouts.
+            oversample: of these, candidates among which it opens some; they add no rollouts.
         """
         rollouts = None
         prompts = config.prompts_per_step * pool

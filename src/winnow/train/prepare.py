@@ -83,7 +83,7 @@ def check_recipe(config: TrainConfig) -> Recipe:
             f"rollouts_per_step={config.rollouts_per_step} gives {config.prompts_per_step} prompts fewer than two "
             f"rollouts each; use at least {2 * config.prompts_per_step} or lower prompts_per_step"
         )
-    limits = Limits.of(config, recipe.allocation.n, recipe.pool, recipe.curriculum.oversample)
+    limits = Limits.of(config, recipe.allocation.n, recipe.pool, recipe.oversample)
     for name, smallest in (("rollouts", 2 * config.prompts_per_step), ("tokens", 2 * config.max_new_tokens)):
         limit = limits.limits.get(name)
         if limit is not None and limit < smallest:
@@ -158,7 +158,7 @@ def prepare(config: TrainConfig, *, task: Task | None = None, policy: tuple[Any,
         notes.append(note_dropped("held-out", dropped, limit, why))
     if not test.prompts and config.eval_prompts:
         notes.append(f"task {task.name} has no held-out prompts: accuracy will not be measured")
-    limits = Limits.of(config, recipe.allocation.n, recipe.pool, recipe.curriculum.oversample)
+    limits = Limits.of(config, recipe.allocation.n, recipe.pool, recipe.oversample)
     if note := first_pass_note(recipe, config.prompts_per_step, most_steps(config, recipe), len(train)):
         notes.append(note)
     return Setup(task, recipe, limits, model, tokenizer, name, train, test, tuple(notes))
