@@ -29,7 +29,8 @@ def test_what_a_prompt_showed_adds_to_the_prior_and_fades():
     belief = Belief(0.5)
     belief.observe(told([7, 8], [[1, 1, 0, 1], [0, 0]]))
     a, b = belief.prior
-    assert np.array(belief.of(np.array([7, 8, 9]))).T == pytest.approx(np.array([[a + 3, b + 1], [a, b + 2], [a, b]]))
+    found = np.array(belief.of(np.array([7, 8, 9]))).T
+    assert found == pytest.approx(np.array([[a + 3, b + 1], [a, b + 2], [a, b]]))
     belief.observe(told([7], [[0, 0]]))
     a, b = belief.prior
     assert np.ravel(belief.of(np.array([7]))) == pytest.approx([a + 1.5, b + 2.5])

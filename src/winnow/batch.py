@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.advantage import Segments, group_weights
+from winnow.allocation.base import Expects, Explains
 from winnow.budget import Ledger
 from winnow.columns import needed
+from winnow.decisions import Decisions
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
@@ -47,6 +49,7 @@ class TrainBatch:
         recalled: rollouts of earlier steps that train too, or None.
         handles: int64 (N,), of a recipe that recalls: the number to keep each told rollout under, -1 for none.
         dropped: int64, numbers of earlier rollouts that are not asked for again.
+        decisions: why prompts got the rollouts they got, of an allocation that explains itself; else None.
         visited: candidates that count as seen; those after them come again first in the next step.
         signal: bool (P,) its outcomes differ.
         reason: why budget is left over, or an empty string.
@@ -71,6 +74,7 @@ class TrainBatch:
     recalled: Recalled | None = None
     handles: IntArray | None = None
     dropped: IntArray | None = None
+    decisions: Decisions | None = None
 
     def per_token(self, row: int) -> FloatArray | float:
         """Return the advantage of kept row number ``row``: one number, or one per own token where it branched."""
@@ -88,7 +92,7 @@ def funnel(
     *,
     columns: Mapping[str, npt.NDArray[Any]] | None = None,
     prompt_weights: FloatArray | None = None,
-    expected: FloatArray | None = None,
+    allocator: object = None,
     tree: Tree | None = None,
     recalled: Recalled | None = None,
     waves: int = 1,
@@ -103,7 +107,7 @@ def funnel(
         rng: for random selections and ties.
         columns: further columns by name, each (N, ...), for rules that need them.
         prompt_weights: float64 (P,) multipliers of the rows of each prompt, or None.
-        expected: float64 (P,) pass rate that the allocation expects of each prompt, or None.
+        allocator: what decided who got rollouts; it may `expected` pass rates, and `explain` itself.
         tree: which rollouts continue which, or None where none does.
         recalled: rollouts of earlier steps that train too, without their advantages; or None.
         waves: copied into the ledger.
@@ -120,7 +124,9 @@ def funnel(
     if told is not None:
         prompts, rewards, outcomes, tokens = told  # type: ignore[assignment]
     depth = np.array([leaf.depth for leaf in tree.leaves] if tree else np.zeros(len(prompts)), np.int64)
-    passing = np.full(len(prompts), np.nan) if expected is None else expected[prompts]
+    passing = np.full(len(prompts), np.nan)
+    if isinstance(allocator, Expects):
+        passing = allocator.expected(seen)[prompts]
     facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth, "expected": passing}
     fate = np.full(len(prompts), UNSCORABLE)
     open_groups = np.asarray(recipe.admit(seen))
@@ -192,6 +198,7 @@ def funnel(
         visited=len(seen),
         stretches=stretches,
         recalled=recalled,
+        decisions=allocator.explain(seen) if isinstance(allocator, Explains) else None,
     )
 
 

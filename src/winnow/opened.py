@@ -76,7 +76,7 @@ class Opened:
         """Return a batch numbered by candidates."""
         counts, signal = np.zeros(self._size, np.int64), np.zeros(self._size, bool)
         counts[self._places], signal[self._places] = batch.counts, batch.signal
-        recalled = batch.recalled
+        recalled, decisions = batch.recalled, batch.decisions
         return replace(
             batch,
             prompts=self._places[batch.prompts],
@@ -84,6 +84,7 @@ class Opened:
             signal=signal,
             visited=self._seen(batch.counts),
             recalled=None if recalled is None else replace(recalled, prompts=self._places[recalled.prompts]),
+            decisions=None if decisions is None else replace(decisions, prompts=self._places[decisions.prompts]),
         )
 
     def _passed(self, counts: IntArray) -> Candidates:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.advantage.ranges import check_told
-from winnow.allocation.base import NOTHING, Branches, Expects, Grant
+from winnow.allocation.base import NOTHING, Branches, Grant
 from winnow.batch import TrainBatch, funnel
 from winnow.budget import Budget
 from winnow.candidates import Candidates
@@ -42,9 +42,7 @@ class Step:
         self._rng = np.random.default_rng(seed)
         self._opened = Opened.of(candidates, recipe.curriculum, self._rng)
         size = len(self._opened)
-        self.budget = budget or Budget(
-            rollouts=max(1, size * recipe.curriculum.oversample // recipe.oversample) * recipe.allocation.n
-        )
+        self.budget = budget or Budget(rollouts=recipe.counted(size) * recipe.allocation.n)
         self.seen = Observed(size)
         self._tree = Tree(size)
         plan, given = recipe.allocation, (self._opened.prompts, self.budget.rollouts, self._rng)
@@ -114,7 +112,8 @@ class Step:
         left = None if self.budget.rollouts is None else self.budget.rollouts - self._granted
         grant = self._allocator.next(self.seen, left)
         self._pending = Pending(grant)
-        self._out = np.pad(self._out, (0, len(self.seen) + len(self._tree.forks) - len(self._out)))
+        if new := len(self.seen) + len(self._tree.forks) - len(self._out):
+            self._out = np.pad(self._out, (0, new))
         self._granted += int(grant.counts.sum())
         np.add.at(self.seen.granted, self._tree.root(grant.prompts), grant.counts)
 
@@ -216,7 +215,6 @@ class Step:
             raise ConfigError(
                 f"finish: {self.in_flight} rollouts asked for were not told; tell them, with reward None for lost ones"
             )
-        reason = self._why_left()
         told = [np.concatenate(column) for column in zip(*self._chunks, strict=True)] if self._chunks else None
         recall, columns = self.recipe.recall, self._columns.joined()
         local = funnel(
@@ -224,13 +222,13 @@ class Step:
             self.seen,
             told,
             self._rng,
+            reason=self._why_left(),
             columns=columns,
             tree=self._tree if self.recipe.branches else None,
             recalled=recall.recall(self._opened.prompts.ids, self.seen, self._rng) if recall else None,
             prompt_weights=self._opened.weights,
-            expected=self._allocator.expected(self.seen) if isinstance(self._allocator, Expects) else None,
+            allocator=self._allocator,
             waves=self._waves,
-            reason=reason,
         )
         self.recipe.observe(self._opened.feedback(local, self.seen, told, columns.get("entropy")))
         self._batch = self._opened.widened(local)

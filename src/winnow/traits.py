@@ -41,6 +41,10 @@ class Traits:
         """Candidates for every prompt that the budget of a step counts."""
         return self.curriculum.oversample * int(getattr(self.allocation, "oversample", 1))
 
+    def counted(self, opened: int) -> int:
+        """Return how many of the prompts that the curriculum opened the budget of a step counts, at least 1."""
+        return max(1, opened * self.curriculum.oversample // self.oversample)
+
     @property
     def needs(self) -> tuple[str, ...]:
         """Columns that `Step.tell` has to be given, see `winnow.columns`."""

@@ -9,6 +9,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from winnow.candidates import Candidates
+from winnow.decisions import Decisions
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
@@ -69,6 +70,15 @@ class Expects(Protocol):
 
     def expected(self, seen: Observed) -> FloatArray:
         """Return the pass rate (P,) expected of each prompt, what was seen in this step included."""
+        ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """An allocator that says why prompts got what they got."""
+
+    def explain(self, seen: Observed) -> Decisions:
+        """Return the reasons, over the prompts that got rollouts; asked once, when the step is over."""
         ...
 
 

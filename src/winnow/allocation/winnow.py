@@ -13,9 +13,10 @@ import numpy as np
 from winnow.about import About, declare
 from winnow.advantage.contrast import Contrast
 from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count
-from winnow.allocation.effect import Outlook, outlook
+from winnow.allocation.effect import Outlook, effect, outlook
 from winnow.belief import Belief
 from winnow.candidates import Candidates
+from winnow.decisions import CLOSED, Decisions
 from winnow.errors import ConfigError
 from winnow.feedback import Feedback
 from winnow.groups import FloatArray, IntArray
@@ -34,11 +35,12 @@ class Winnow:
     A group teaches its `effect`; its *index* is the effect that further rollouts are expected to add, over what they
     and the rows that then train cost. A prompt is opened with as many rollouts as make its index largest. Once these
     are in, it waits with its new index, in competition with the other open prompts and with the next one that is not
-    open yet, and the best gets the next request. So a prompt closes when something else is worth more: soon after a
-    success if it is easy, after its first contrast as a rule, and after more failures the likelier it is to be solvable.
-    Open prompts go before new ones where equal, lower numbers before higher.
+    open yet, which counts with the rate of its `outlook`, and the best gets the next request. So a prompt closes when
+    something else is worth more: soon after a success if it is easy, after its first contrast as a rule, after more
+    failures the likelier it is to be solvable. Open prompts go before new ones where equal, lower numbers before
+    higher.
 
-    Candidates come in the order offered; those whose index, by what they showed at earlier visits, is below ``skip``
+    Candidates come in the order offered; those whose rate, by what they showed at earlier visits, is below ``skip``
     times that of a prompt never seen come last. While rollouts are in flight, as much of the budget is left for their
     prompts as these are expected to use.
 
@@ -46,7 +48,8 @@ class Winnow:
     ``most`` alone. Under a token budget nothing is kept back.
 
     Known bias: none in direction. A decision about a prompt reads only outcomes of its complete requests, and what
-    other prompts are worth, so given its outcomes its completions are drawn as ever; see `Contrast` for what follows. Which prompts still get rollouts when the budget ends may depend on how long others took.
+    other prompts are worth, so given its outcomes its completions are drawn as ever; see `Contrast` for what follows.
+    Which prompts still get rollouts when the budget ends may depend on how long others took.
 
     Attributes:
         n: mean rollouts per prompt of a step; their product is the budget.
@@ -55,7 +58,7 @@ class Winnow:
         noise: noise within a prompt over noise between prompts, see `winnow.allocation.effect`.
         price: cost of a trained row, in rollouts.
         retain: share of what a prompt showed that outlasts a visit.
-        skip: share of the index of an unknown prompt below which a candidate comes last.
+        skip: share of the rate of an unknown prompt below which a candidate comes last.
 
     Raises:
         ConfigError: if a setting is out of range.
@@ -112,7 +115,7 @@ class Winnow:
         unknown = self.outlook(*self._belief.prior).rate
         a, b = self._belief.of(prompts.ids)
         tables = [self.outlook(*pair) for pair in zip(a.tolist(), b.tolist(), strict=True)]
-        return _Indexed(self, a, b, tables, self.skip * unknown)
+        return _Indexed(self, a, b, tables, unknown)
 
     def observe(self, feedback: Feedback) -> None:
         """Learn what the prompts showed."""
@@ -128,13 +131,14 @@ class Winnow:
 
 
 class _Indexed:
-    def __init__(self, rule: Winnow, a: FloatArray, b: FloatArray, tables: list[Outlook], least: float) -> None:
+    def __init__(self, rule: Winnow, a: FloatArray, b: FloatArray, tables: list[Outlook], unknown: float) -> None:
         self.finished = False
         self.reason = ""
-        self._most = rule.most
+        self._rule = rule
+        self._unknown = unknown
         self._a, self._b, self._tables = a, b, tables
         first = np.array([table.rate for table in tables])
-        self._order: list[int] = np.lexsort((np.arange(len(first)), first < least)).tolist()
+        self._order: list[int] = np.lexsort((np.arange(len(first)), first < rule.skip * unknown)).tolist()
         self._opened = 0
         self._waiting: list[tuple[float, int]] = []
         self._reserved: dict[int, float] = {}
@@ -142,6 +146,27 @@ class _Indexed:
     def expected(self, seen: Observed) -> FloatArray:
         """Return the pass rate (P,) expected of each prompt, this step's outcomes included."""
         return (self._a + seen.successes) / (self._a + self._b + seen.valid)
+
+    def explain(self, seen: Observed) -> Decisions:
+        """Return what each opened prompt was believed to be, got and taught, and why it got no more."""
+        opened = np.flatnonzero(seen.told)
+        right, valid = seen.successes[opened], seen.valid[opened]
+        at = zip(opened.tolist(), right.tolist(), (valid - right).tolist(), strict=True)
+        return Decisions(
+            prompts=opened,
+            before=(self._a / (self._a + self._b))[opened],
+            rollouts=seen.told[opened],
+            right=right,
+            effect=effect(right, valid - right, 1 - self.expected(seen)[opened], self._rule.noise),
+            closed=tuple(self._closed(*place) for place in at),
+            rate=self._unknown,
+        )
+
+    def _closed(self, prompt: int, right: int, wrong: int) -> str:
+        contrast, solved, no_success, out_of_budget = CLOSED
+        if right + wrong < self._rule.most and self._tables[prompt].index[right, wrong] > self._unknown:
+            return out_of_budget
+        return contrast if right and wrong else solved if right else no_success
 
     def next(self, seen: Observed, left: int | None) -> Grant:
         """Return the request with the highest index; nothing where it is better to wait for results."""
@@ -158,7 +183,7 @@ class _Indexed:
             return self._grant(heapq.heappop(self._waiting)[1], seen, left)
         if not self._reserved and fresh is None:
             self.finished = True
-            self.reason = f"all {len(self._order)} prompts have most={self._most} rollouts"
+            self.reason = f"all {len(self._order)} prompts have most={self._rule.most} rollouts"
         return NOTHING
 
     def _affordable(self, fresh: int, left: int | None) -> bool:
@@ -169,7 +194,7 @@ class _Indexed:
     def _grant(self, prompt: int, seen: Observed, left: int | None) -> Grant:
         table, right = self._tables[prompt], int(seen.successes[prompt])
         at = right, int(seen.valid[prompt]) - right
-        room = self._most - int(seen.granted[prompt])
+        room = self._rule.most - int(seen.granted[prompt])
         count = min(int(table.size[at]), room, room if left is None else left)
         self._reserved[prompt] = float(table.rest[at])
         return Grant(np.array([prompt]), np.array([count]))
@@ -179,7 +204,7 @@ class _Indexed:
         for prompt in np.unique(prompts).tolist():
             if seen.told[prompt] == seen.granted[prompt]:
                 self._reserved.pop(prompt, None)
-                if seen.granted[prompt] < self._most:
+                if seen.granted[prompt] < self._rule.most:
                     right = int(seen.successes[prompt])
                     index = float(self._tables[prompt].index[right, int(seen.valid[prompt]) - right])
                     heapq.heappush(self._waiting, (-index, prompt))

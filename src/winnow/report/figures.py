@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from winnow.report import style
+from winnow.report.deciding import decisions
 from winnow.report.funnel import stages
 from winnow.report.run import Run
 from winnow.report.series import binned, sizes_by_pass_rate, smooth
@@ -220,6 +221,7 @@ FIGURES: Mapping[str, Callable[[Run], Any]] = {
     "learning": learning,
     "signal": signal,
     "groups": groups,
+    "decisions": decisions,
     "seconds": seconds,
     "funnel": funnel,
 }

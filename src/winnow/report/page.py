@@ -21,6 +21,9 @@ CAPTIONS = {
     "generated for nothing.",
     "groups": "Left: rollouts per prompt and step. Right: which prompts got them, by the share of their "
     "rollouts that was right.",
+    "decisions": "Left: rollouts of a prompt by the pass rate expected of it beforehand. Middle: why prompts got no "
+    "more: right and wrong answers were seen, all were right, none was, or something else was worth more until "
+    "the budget ended. Right: the groups' parts in the signal of the update, over rollouts.",
     "seconds": "Seconds of a step by phase, neighbouring steps averaged; evaluation is not included.",
     "funnel": "From generated to trained rollouts over the whole run.",
 }

@@ -21,10 +21,10 @@ class Pairs:
     """Keep the rarer side of every group, right or wrong, and a random part of the other (ours).
 
     A group with s rollouts on its rarer side and c kept of the other teaches ``f I / (I + noise)``,
-    ``I = s c / (s + c)``, f being the failure rate expected of its prompt (`winnow.allocation.effect`). The step keeps the rows that make
-    ``sum of effects / (rollouts + price * rows)`` largest: a group's next row stays while what it adds exceeds price
-    times that quotient (Dinkelbach), and a group whose first pair does not pay for its rows loses both sides. Groups
-    without contrast keep all their rows, which cost nothing: they are of advantage 0.
+    ``I = s c / (s + c)``, f being the failure rate expected of its prompt (`winnow.allocation.effect`). The step keeps
+    the rows that make ``sum of effects / (rollouts + price * rows)`` largest: a group's next row stays while what it
+    adds exceeds price times that quotient (Dinkelbach), and a group whose first pair does not pay for its rows loses
+    both sides. Groups without contrast keep all their rows, which cost nothing: they are of advantage 0.
 
     Which rows of the larger side stay is drawn by the seed of the step. Unscorable rollouts are never kept. Weights are
     1: `winnow.advantage.contrast.Contrast` averages over what is kept, so the choice changes the noise of the update

@@ -95,6 +95,8 @@ class Draw:
         for rollout in collected.rollouts:
             rollout.prompt = int(place[rollout.prompt])
         batch = replace(batch, prompts=place[batch.prompts], counts=batch.counts[used], signal=batch.signal[used])
+        if batch.decisions is not None:
+            batch = replace(batch, decisions=replace(batch.decisions, prompts=place[batch.decisions.prompts]))
         return split.pick(used.tolist()), replace(collected, batch=batch)
 
     @contextmanager

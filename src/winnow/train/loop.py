@@ -71,6 +71,8 @@ class Loop:
         record = metrics.step_metrics(collected, stats)
         if outliers := metrics.kl_outliers(collected, split.prompts, number, stats):
             record["kl_outliers"] = outliers
+        if collected.batch.decisions:
+            record["decisions"] = collected.batch.decisions.record([prompt.id for prompt in split.prompts])
         self._account(record, collected, stats)
         self._write_rollouts(number, split, collected, stats)
         now = perf_counter()
