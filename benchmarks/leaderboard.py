@@ -27,7 +27,7 @@ from pathlib import Path
 
 from common import environment
 from winnow.compare.leaderboard import Outcome, Plan, run_cells
-from winnow.compare.leaderboard.plan import BASELINE, TASKS, names
+from winnow.compare.leaderboard.plan import BASELINE, OFTEN, ONCE, TASKS, names, remembering
 from winnow.compare.leaderboard.table import tuning
 from winnow.errors import ConfigError, WinnowError
 
@@ -92,8 +92,9 @@ def main() -> int:
     page = commands.add_parser("page", help="write page, figures and JSON from what is finished")
     for command in (runs, page):
         command.add_argument("--out", type=Path, default=Path("runs/leaderboard"))
-    runs.add_argument("--recipes", nargs="+", default=[])
-    runs.add_argument("--tasks", nargs="+", default=list(TASKS))
+    runs.add_argument("--recipes", nargs="+", default=[], help="default: all")
+    runs.add_argument("--tasks", nargs="+", default=list(ONCE), help=", ".join(TASKS))
+    runs.add_argument("--often", action="store_true", help="recipes that remember prompts, on tasks with few of them")
     runs.add_argument("--seeds", type=int, default=5)
     runs.add_argument("--jobs", type=int, default=2)
     runs.add_argument("--rollouts", type=int, default=Plan.rollouts)
@@ -108,8 +109,10 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         if chosen.command == "run":
+            recipes = remembering() if chosen.often else names(chosen.recipes)
+            tasks = OFTEN if chosen.often else tuple(chosen.tasks)
             plan = Plan(
-                names(chosen.recipes), tuple(chosen.tasks), chosen.seeds, chosen.rollouts, tuple(chosen.grid),
+                recipes, tasks, chosen.seeds, chosen.rollouts, tuple(chosen.grid),
                 chosen.tuning_rollouts, tuple(chosen.tuning_seeds), eval_prompts=chosen.eval_prompts,
                 probe_steps=chosen.probe_steps,
             )  # fmt: skip

@@ -3,8 +3,9 @@ import sys
 
 import pytest
 
+import winnow
 from winnow import registry
-from winnow.compare.leaderboard.plan import Plan, differs, family, names, shape
+from winnow.compare.leaderboard.plan import FEW, OFTEN, Plan, differs, family, names, remembering, shape
 from winnow.compare.runner import nested
 from winnow.errors import ConfigError
 from winnow.train.config import TrainConfig
@@ -39,6 +40,14 @@ def test_same_effort_for_every_recipe_and_other_seeds_for_the_result():
     tuned = {c.seed for c in plan.tuning("grpo")} | {c.seed for c in plan.probes("grpo")}
     assert tuned.isdisjoint(c.seed for c in plan.finals("grpo", 1e-4))
     assert {c.settings["rollouts"] for n in plan.recipes for c in plan.finals(n, 1e-4)} == {plan.rollouts}
+
+
+def test_recipes_that_remember_run_where_prompts_come_back():
+    recipes = remembering()
+    assert recipes[0] == "grpo" and {"greso", "vip", "repo"} <= {*recipes} and not {"pods", "rloo"} & {*recipes}
+    cell = Plan(recipes, OFTEN).finals("grpo", 1e-4)[0]
+    opened = cell.settings["rollouts"] // winnow.recipe("grpo").allocation.n
+    assert cell.settings["task_options.train_size"] == FEW and opened >= 3 * FEW
 
 
 def test_runs_that_count_come_seed_by_seed():

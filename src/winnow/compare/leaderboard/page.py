@@ -8,7 +8,7 @@ import numpy as np
 
 from winnow.compare.leaderboard import findings
 from winnow.compare.leaderboard.pictures import order
-from winnow.compare.leaderboard.plan import BASELINE, FEWEST, LARGEST, TASKS, differs
+from winnow.compare.leaderboard.plan import BASELINE, FEWEST, LARGEST, OFTEN, TASKS, differs
 from winnow.compare.leaderboard.table import Board, Line
 from winnow.compare.statistics import Estimate, bootstrap, mean
 
@@ -17,7 +17,7 @@ COMMANDS = "python benchmarks/leaderboard.py run --out DIR` and then `python ben
 
 def render(board: Board, figures: Mapping[str, str]) -> str:
     """Return the page; ``figures`` are the paths of the pictures as the page refers to them, by name."""
-    parts = ["# Leaderboard", *_lead(board), "## Standings", *_standings(board)]
+    parts = [_title(board), *_lead(board), "## Standings", *_standings(board)]
     if "ranks" in figures:
         parts.append(f"![Mean rank of every recipe]({figures['ranks']})")
     parts += ["## Why", "\n".join(f"- {text}" for text in findings.sentences(board)) or "Nothing is measured yet."]
@@ -31,6 +31,10 @@ def render(board: Board, figures: Mapping[str, str]) -> str:
         parts += ["## What did not run", failed]
     parts += ["## Learning rates", _rates(board), "## How it was made", *_method(board)]
     return "\n\n".join(parts) + "\n"
+
+
+def _title(board: Board) -> str:
+    return "# Leaderboard" + (" where prompts come back" if set(board.plan.tasks) <= set(OFTEN) else "")
 
 
 def _lead(board: Board) -> Iterator[str]:
@@ -188,7 +192,8 @@ def _spread(board: Board) -> str:
 
 def _described(task: str) -> str:
     settings = TASKS[task]
-    return f"`{settings['task']}` at spread {settings['task_options.spread']:g}"
+    few = settings.get("task_options.train_size")
+    return f"`{settings['task']}` at spread {settings['task_options.spread']:g}" + (f", {few} prompts" if few else "")
 
 
 def _differs(line: Line) -> str:

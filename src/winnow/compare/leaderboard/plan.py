@@ -19,12 +19,21 @@ from winnow.errors import ConfigError, WinnowError, unknown
 
 Stage = Literal["tune", "probe", "final"]
 
+ONCE = ("narrow", "middle", "wide")
+"""The built-in task, pass rates of its prompts close together, apart, and far apart; a run meets no prompt twice."""
+OFTEN = tuple(f"{task}-often" for task in ONCE)
+"""The same with few prompts, to which a run comes back several times: what is remembered of them can matter."""
+FEW = 160
+"""Prompts to train on where a run comes back to them: `BASELINE` opens 480 in a run."""
+
+_SPREADS = dict(zip(ONCE, (0.0, 0.5, 1.0), strict=True))
 TASKS: Mapping[str, Mapping[str, Any]] = {
-    "narrow": {"task": "mix", "task_options.spread": 0.0},
-    "middle": {"task": "mix", "task_options.spread": 0.5},
-    "wide": {"task": "mix", "task_options.spread": 1.0},
+    **{task: {"task": "mix", "task_options.spread": _SPREADS[task]} for task in ONCE},
+    **{
+        often: {"task": "mix", "task_options.spread": _SPREADS[task], "task_options.train_size": FEW}
+        for task, often in zip(ONCE, OFTEN, strict=True)
+    },
 }
-"""The tasks by name: the built-in one, pass rates of its prompts close together, apart, and far apart."""
 
 BASELINE = "grpo"
 QUESTIONS = ("curriculum", "allocation", "selection", "recall", "gate")
@@ -87,7 +96,7 @@ class Plan:
     """
 
     recipes: tuple[str, ...]
-    tasks: tuple[str, ...] = tuple(TASKS)
+    tasks: tuple[str, ...] = ONCE
     seeds: int = 5
     rollouts: int = 3840
     grid: tuple[float, ...] = (7.5e-5, 1.5e-4, 3e-4)
@@ -199,6 +208,13 @@ def differs(name: str) -> tuple[str, ...]:
 def family(name: str) -> str:
     """Return the first of the questions a recipe answers differently, or ``"advantage or loss"``."""
     return "baseline" if name == BASELINE else next(iter(differs(name)), "advantage or loss")
+
+
+def remembering() -> tuple[str, ...]:
+    """Return the recipes that learn about prompts from visit to visit, the baseline first."""
+    from winnow import registry
+
+    return (BASELINE, *(name for name in registry.names() if winnow.recipe(name).remembers))
 
 
 def names(given: Sequence[str]) -> tuple[str, ...]:

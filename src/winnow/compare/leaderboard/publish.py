@@ -14,7 +14,7 @@ from winnow.compare.statistics import bootstrap, mean
 
 
 def publish(folder: Path, page_path: Path, json_path: Path, environment: Mapping[str, Any] | None = None) -> Board:
-    """Write ``page_path``, ``figures/leaderboard-*.png`` beside it and ``json_path``; return what they show.
+    """Write ``page_path``, its figures in ``figures/`` beside it and ``json_path``; return what they show.
 
     Raises:
         DataError: ``folder`` is no leaderboard.
@@ -26,7 +26,7 @@ def publish(folder: Path, page_path: Path, json_path: Path, environment: Mapping
     figures = {}
     if pictures.order(board):
         for name, draw in (("ranks", pictures.mean_ranks), ("explained", pictures.explained)):
-            path = style.save(draw(board), page_path.parent / "figures" / f"leaderboard-{name}.png")
+            path = style.save(draw(board), page_path.parent / "figures" / f"{page_path.stem}-{name}.png")
             figures[name] = path.relative_to(page_path.parent).as_posix()
     written = {"environment": dict(environment or {}), **as_dict(board)}
     for path, text in (
