@@ -25,18 +25,19 @@ def play(recipe, prompts, rollouts, slots, draw, order, ids=None):
     return step.finish()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     prompts=st.integers(1, 40),
     rollouts=st.integers(2, 150),
     slots=st.sampled_from([1, 7, 64]),
+    waves=st.sampled_from([0, 0, 1, 2, 5]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_budgets_are_exact_whatever_finishes_first(prompts, rollouts, slots, seed):
+def test_budgets_are_exact_whatever_finishes_first(prompts, rollouts, slots, waves, seed):
     rng = np.random.default_rng(seed)
     rates = rng.beta(0.4, 0.4, prompts)
     batch = play(
-        winnow.recipe("winnow"), prompts, rollouts, slots,
+        winnow.recipe("winnow", waves=waves), prompts, rollouts, slots,
         lambda prompt, number: None if rng.random() < 0.1 else float(rng.random() < rates[prompt]),
         lambda flying: int(rng.integers(len(flying))),
     )  # fmt: skip
@@ -80,6 +81,21 @@ def test_without_free_slots_the_budget_is_not_spent_on_opening_alone():
     step = winnow.recipe("winnow").begin(64, ids=range(64))
     first = sum(count for _, count in step.ask())
     assert 0.5 * step.budget.rollouts < first < step.budget.rollouts
+
+
+@pytest.mark.parametrize("waves", [1, 2, 3])
+def test_rounds(waves):
+    """Asked without limit, so many rounds spend the budget; the first one alone decides nothing by outcomes."""
+    rng = np.random.default_rng(waves)
+    step = winnow.recipe("winnow", waves=waves).begin(64, ids=range(64))
+    asked = []
+    while not step.done:
+        requests = step.ask()
+        asked.append(int(requests.counts.sum()))
+        for prompt, count in requests:
+            step.tell([prompt] * count, (rng.random(count) < 0.4).astype(float))
+    assert len(asked) == waves and sum(asked) == step.budget.rollouts == 128
+    assert all(count > 0 for count in asked)
 
 
 SCORES = {0: (0.2, 0.3, 0.5), 1: (0.55, 0.25, 0.2)}
@@ -171,8 +187,8 @@ def test_completions_that_finish_by_their_length_bias_little():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"n": 1}, {"most": 1}, {"most": 1000}, {"noise": 0.0}, {"price": -1.0}, {"retain": 2.0}, {"skip": -0.1},
-     {"oversample": 0}],
+    [{"n": 1}, {"waves": -1}, {"most": 1}, {"most": 1000}, {"noise": 0.0}, {"price": -1.0}, {"retain": 2.0},
+     {"skip": -0.1}, {"oversample": 0}],
 )  # fmt: skip
 def test_bad_settings(bad):
     with pytest.raises(ConfigError, match=next(iter(bad))):

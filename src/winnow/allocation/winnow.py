@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,16 +11,14 @@ import numpy as np
 
 from winnow.about import About, declare
 from winnow.advantage.contrast import Contrast
-from winnow.allocation.base import NOTHING, RULES, Allocator, Grant, check_count
-from winnow.allocation.effect import Outlook, effect, outlook
+from winnow.allocation.base import RULES, Allocator, check_count
+from winnow.allocation.effect import Outlook, outlook
+from winnow.allocation.indexed import Indexed
 from winnow.belief import Belief
 from winnow.candidates import Candidates
-from winnow.decisions import CLOSED, Decisions
 from winnow.errors import ConfigError
 from winnow.feedback import Feedback
-from winnow.groups import FloatArray, IntArray
 from winnow.objective.config import Objective
-from winnow.observed import Observed
 from winnow.selection.pairs import Pairs
 
 STRENGTHS, LOGITS = 1.5, 0.5
@@ -59,6 +56,8 @@ class Winnow:
         price: cost of a trained row, in rollouts.
         retain: share of what a prompt showed that outlasts a visit.
         skip: share of the rate of an unknown prompt below which a candidate comes last.
+        waves: 0 uses every result as it comes; otherwise results are waited for in rounds, of which the one of this
+            number spends what is left.
 
     Raises:
         ConfigError: if a setting is out of range.
@@ -73,12 +72,14 @@ class Winnow:
     price: float = 1.0
     retain: float = 0.5
     skip: float = 0.25
+    waves: int = 0
     _belief: Belief = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_count("Winnow", "n", self.n, 2)
         check_count("Winnow", "oversample", self.oversample, 1)
         check_count("Winnow", "most", self.most, 2)
+        check_count("Winnow", "waves", self.waves, 0)
         if self.most > 256:
             raise ConfigError(f"Winnow(most={self.most}): tables grow with its square; use at most 256")
         if not 0 < self.noise < math.inf:
@@ -97,8 +98,8 @@ class Winnow:
 
     @property
     def barrier(self) -> bool:
-        """Every result counts as it comes."""
-        return False
+        """With ``waves`` results count round by round, else as they come."""
+        return self.waves > 0
 
     def with_n(self, n: int) -> Winnow:
         """Return the rule with another budget per prompt."""
@@ -115,7 +116,7 @@ class Winnow:
         unknown = self.outlook(*self._belief.prior).rate
         a, b = self._belief.of(prompts.ids)
         tables = [self.outlook(*pair) for pair in zip(a.tolist(), b.tolist(), strict=True)]
-        return _Indexed(self, a, b, tables, unknown)
+        return Indexed(self, a, b, tables, unknown)
 
     def observe(self, feedback: Feedback) -> None:
         """Learn what the prompts showed."""
@@ -128,86 +129,6 @@ class Winnow:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore `state_dict`."""
         self._belief.load_state_dict(state)
-
-
-class _Indexed:
-    def __init__(self, rule: Winnow, a: FloatArray, b: FloatArray, tables: list[Outlook], unknown: float) -> None:
-        self.finished = False
-        self.reason = ""
-        self._rule = rule
-        self._unknown = unknown
-        self._a, self._b, self._tables = a, b, tables
-        first = np.array([table.rate for table in tables])
-        self._order: list[int] = np.lexsort((np.arange(len(first)), first < rule.skip * unknown)).tolist()
-        self._opened = 0
-        self._waiting: list[tuple[float, int]] = []
-        self._reserved: dict[int, float] = {}
-
-    def expected(self, seen: Observed) -> FloatArray:
-        """Return the pass rate (P,) expected of each prompt, this step's outcomes included."""
-        return (self._a + seen.successes) / (self._a + self._b + seen.valid)
-
-    def explain(self, seen: Observed) -> Decisions:
-        """Return what each opened prompt was believed to be, got and taught, and why it got no more."""
-        opened = np.flatnonzero(seen.told)
-        right, valid = seen.successes[opened], seen.valid[opened]
-        at = zip(opened.tolist(), right.tolist(), (valid - right).tolist(), strict=True)
-        return Decisions(
-            prompts=opened,
-            before=(self._a / (self._a + self._b))[opened],
-            rollouts=seen.told[opened],
-            right=right,
-            effect=effect(right, valid - right, 1 - self.expected(seen)[opened], self._rule.noise),
-            closed=tuple(self._closed(*place) for place in at),
-            rate=self._unknown,
-        )
-
-    def _closed(self, prompt: int, right: int, wrong: int) -> str:
-        contrast, solved, no_success, out_of_budget = CLOSED
-        if right + wrong < self._rule.most and self._tables[prompt].index[right, wrong] > self._unknown:
-            return out_of_budget
-        return contrast if right and wrong else solved if right else no_success
-
-    def next(self, seen: Observed, left: int | None) -> Grant:
-        """Return the request with the highest index; nothing where it is better to wait for results."""
-        if self.finished:
-            return NOTHING
-        fresh = self._order[self._opened] if self._opened < len(self._order) else None
-        value = -math.inf if fresh is None else self._tables[fresh].rate
-        if self._waiting and (-self._waiting[0][0] >= value or (left == 1 and not self._reserved)):
-            return self._grant(heapq.heappop(self._waiting)[1], seen, left)
-        if fresh is not None and self._affordable(fresh, left):
-            self._opened += 1
-            return self._grant(fresh, seen, left)
-        if self._waiting and not self._reserved:
-            return self._grant(heapq.heappop(self._waiting)[1], seen, left)
-        if not self._reserved and fresh is None:
-            self.finished = True
-            self.reason = f"all {len(self._order)} prompts have most={self._rule.most} rollouts"
-        return NOTHING
-
-    def _affordable(self, fresh: int, left: int | None) -> bool:
-        if left is None or not self._reserved:
-            return True
-        return bool(left - sum(self._reserved.values()) >= self._tables[fresh].size[0, 0])
-
-    def _grant(self, prompt: int, seen: Observed, left: int | None) -> Grant:
-        table, right = self._tables[prompt], int(seen.successes[prompt])
-        at = right, int(seen.valid[prompt]) - right
-        room = self._rule.most - int(seen.granted[prompt])
-        count = min(int(table.size[at]), room, room if left is None else left)
-        self._reserved[prompt] = float(table.rest[at])
-        return Grant(np.array([prompt]), np.array([count]))
-
-    def hear(self, prompts: IntArray, seen: Observed) -> None:
-        """Let prompts whose requests are complete compete with their new index."""
-        for prompt in np.unique(prompts).tolist():
-            if seen.told[prompt] == seen.granted[prompt]:
-                self._reserved.pop(prompt, None)
-                if seen.granted[prompt] < self._rule.most:
-                    right = int(seen.successes[prompt])
-                    index = float(self._tables[prompt].index[right, int(seen.valid[prompt]) - right])
-                    heapq.heappush(self._waiting, (-index, prompt))
 
 
 RULES["winnow"] = Winnow
