@@ -6,15 +6,11 @@
 ``run`` may be stopped or killed at any moment and given again: finished runs are kept, those in flight are repeated. A
 recipe that fails is a row with its error. ``page`` writes from whatever is finished.
 
-Time, in processor seconds measured over 50 recipes on a machine that was busy with other work (an idle one is faster):
-0.40 for 128 rollouts generated and trained on (0.22 for CPPO to 1.0 for SARA), 0.85 for an evaluation of 256 prompts
-twice, 0.6 to load the policy. For each recipe that makes
+``run --often`` is a board of its own for the recipes that remember prompts, on the same tasks with few prompts, to
+which a run comes back; give it another folder, and ``page`` another page. It has not been run in full yet.
 
-- 9 tuning runs of 2,560 rollouts (3 rates, 3 tasks, 1 seed), evaluated twice: 9 (20 x 0.40 + 2 x 0.85 + 0.6) = 93;
-- 3 probes of the gradient, 16 steps (3 tasks): 3 (16 x 0.40 + 0.6) = 21;
-- 15 runs of 3,840 rollouts (3 tasks, 5 seeds), evaluated four times: 15 (30 x 0.40 + 4 x 0.85 + 0.6) = 240;
-
-354 seconds in all. 56 recipes on two cores take 56 x 354 / 2 s = 2 h 45 min.
+Time: 54 recipes took 2 h 5 min on two cores, other work beside it for half of that: 6 s for a tuning run of 2,560
+rollouts evaluated twice, 10 s for a run of 3,840 evaluated four times, more for trees and rules of many waves.
 """
 
 from __future__ import annotations

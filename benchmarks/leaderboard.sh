@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# docs/leaderboard.md and docs/leaderboard-often.md from nothing, or from where an earlier call was stopped; at most
-# three hours on two cores.
+# docs/leaderboard.md from nothing, or from where an earlier call was stopped; at most three hours on two cores.
 #
 #   bash benchmarks/leaderboard.sh            everything
 #   bash benchmarks/leaderboard.sh --jobs 4   on four cores; other options of `leaderboard.py run` likewise
@@ -10,8 +9,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 RUNS=${RUNS:-runs/leaderboard}
 PYTHON=${PYTHON:-.venv/bin/python}
-"$PYTHON" benchmarks/leaderboard.py run --out "$RUNS/once" "$@"
-"$PYTHON" benchmarks/leaderboard.py page --out "$RUNS/once"
-"$PYTHON" benchmarks/leaderboard.py run --often --out "$RUNS/often" "$@"
-"$PYTHON" benchmarks/leaderboard.py page --out "$RUNS/often" \
-    --page docs/leaderboard-often.md --json benchmarks/results/leaderboard-often.json
+"$PYTHON" benchmarks/leaderboard.py run --out "$RUNS" "$@"
+"$PYTHON" benchmarks/leaderboard.py page --out "$RUNS"

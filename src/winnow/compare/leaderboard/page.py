@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from winnow.compare.leaderboard import findings
+from winnow.compare.leaderboard import plan as plans
 from winnow.compare.leaderboard.pictures import order
 from winnow.compare.leaderboard.plan import BASELINE, FEWEST, LARGEST, OFTEN, TASKS, differs
 from winnow.compare.leaderboard.table import Board, Line
@@ -46,6 +47,13 @@ def _lead(board: Board) -> Iterator[str]:
         f"rollouts in every run. The page rests on {there:,} of {wanted:,} runs; the tables say how many for each "
         f"number. It is written by `{COMMANDS}`. Intervals are 95% bootstrap intervals over seeds."
     )
+    remembering = [line.recipe for line in board.lines if line.recipe in plans.remembering()[1:] and line.runs]
+    if remembering and not set(plan.tasks) & set(OFTEN):
+        names = ", ".join(f"`{name}`" for name in remembering)
+        yield (
+            f"**No run meets a prompt twice.** What {names} remember of a prompt they cannot use here; those that do "
+            f"nothing else are `{BASELINE}` under another name."
+        )
     if any(len(line.runs) < len(plan.tasks) * plan.seeds and not line.errors for line in board.lines):
         yield "**Not everything has run**: recipes without a run on every task have no mean rank."
     if any(line.errors for line in board.lines):
@@ -156,7 +164,7 @@ def _method(board: Board) -> Iterator[str]:
         f"{seeds}, {plan.tuning_rollouts:,} rollouts each, and takes the rate with the best mean final accuracy over "
         f"the tasks; the result uses seeds 0 to {plan.seeds - 1} only. That is {len(plan.tuning(BASELINE))} runs for "
         "every recipe, whatever it is. Tuning runs that are shorter than the final ones lean towards larger rates, for "
-        "all recipes alike."
+        f"all recipes alike; {sum(line.lr == max(plan.grid) for line in board.lines)} took the largest of the grid."
     )
     yield (
         f"**Sizes.** A step begins with {plan.step} rollouts: prompts per step are {plan.step} / n. Groups larger than "
