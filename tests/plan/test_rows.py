@@ -9,7 +9,7 @@ from winnow import Budget
 from winnow.plan import recalled_rows, recipe_step, rollouts_range, rows_at_most
 from winnow.registry import names
 
-SPARES = [name for name in names() if named(name).pool > named(name).curriculum.oversample]
+SPARES = [name for name in names() if named(name).pool > named(name).oversample]
 
 
 @pytest.mark.parametrize("name", SPARES)
@@ -18,7 +18,7 @@ def test_steps_with_spares_stay_in_their_range(name, rate):
     recipe, prompts, rng = named(name), 6, np.random.default_rng(0)
     least, most = rollouts_range(recipe, prompts)
     at_hand = prompts * recipe.pool
-    budget = Budget(rollouts=at_hand // recipe.curriculum.oversample * recipe.allocation.n)
+    budget = Budget(rollouts=at_hand // recipe.oversample * recipe.allocation.n)
     step = recipe.begin(at_hand, ids=range(at_hand), budget=budget)
     drawn = 0
     while not step.done:
