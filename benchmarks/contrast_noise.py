@@ -11,7 +11,7 @@ of the mean square of such gradients. From the two
 - between: |E gradient|^2, the inner product of the halves; it is noise as soon as prompts differ;
 - within: the trace of the covariance of a half, times I = r w / (r + w), the part that more rollouts remove.
 
-``noise`` of `winnow.allocation.effect` is within / between. Then, with every prompt's own numbers, groups of n rollouts
+``noise`` of `winnow.effect` is within / between. Then, with every prompt's own numbers, groups of n rollouts
 are drawn by its pass rate, weighted by a rule, and (sum of weight * signal)^2 / sum of weight^2 * square is the signal
 to noise of their sum: per rollout, and per unit of cost where a trained row costs ``price`` rollouts. What the rules do
 with prompts whose pass rate is 0 or 1 in 32 rollouts is not seen. Gradients are kept as sketches of 8,192 numbers.
@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from common import save
-from winnow.allocation.effect import effect
+from winnow.effect import effect
 from winnow.model.load import load
 from winnow.model.prompts import encode_prompt
 from winnow.objective.logprobs import completion_logprobs

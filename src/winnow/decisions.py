@@ -21,7 +21,7 @@ class Decisions:
         before: float64 (K,) pass rate expected before the step.
         rollouts: int64 (K,) rollouts it got.
         right: int64 (K,) of these, successes.
-        effect: float64 (K,) what the group teaches, 0 without contrast; see `winnow.allocation.effect`.
+        effect: float64 (K,) what the group teaches, 0 without contrast; see `winnow.effect`.
         closed: why it got no more, words of `CLOSED`.
         rate: effect per unit of cost expected of a prompt never seen: what a prompt had to promise to go on.
     """

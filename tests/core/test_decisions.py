@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import winnow
-from winnow.allocation.effect import effect
 from winnow.budget import Budget
+from winnow.effect import effect
 
 
 def played(outcomes, ids=None, **settings):

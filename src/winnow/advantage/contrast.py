@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.advantage.base import PARTS, Centred
+from winnow.effect import effect_of
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, as_rewards
 from winnow.observed import SUCCESS
@@ -31,7 +32,7 @@ class Contrast:
     f is ``(wrong + 1) / (size + 2)`` by ``outcomes``.
 
     Attributes:
-        noise: noise within a prompt over noise between prompts, above 0; see `winnow.allocation.effect`.
+        noise: noise within a prompt over noise between prompts, above 0; see `winnow.effect`.
 
     Raises:
         ConfigError: if it is not.
@@ -65,7 +66,7 @@ class Contrast:
         half = centred.per_group(np.abs(d)) / 2
         live = half > 0
         information = np.where(live, half**2 / np.where(live, centred.per_group(d**2), 1.0), 0.0)
-        weight = self._failing(centred, outcomes, expected) * information / (information + self.noise)
+        weight = effect_of(information, self._failing(centred, outcomes, expected), self.noise)
         return centred.rows(d * members.spread(np.where(live, weight / np.where(live, half, 1.0), 0.0)))
 
     @staticmethod

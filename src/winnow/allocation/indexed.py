@@ -9,8 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from winnow.allocation.base import NOTHING, Grant
-from winnow.allocation.effect import Outlook, effect
+from winnow.allocation.outlook import Outlook
 from winnow.decisions import CLOSED, Decisions
+from winnow.effect import effect
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 

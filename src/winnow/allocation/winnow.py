@@ -12,8 +12,8 @@ import numpy as np
 from winnow.about import About, declare
 from winnow.advantage.contrast import Contrast
 from winnow.allocation.base import RULES, Allocator, check_count
-from winnow.allocation.effect import Outlook, outlook
 from winnow.allocation.indexed import Indexed
+from winnow.allocation.outlook import Outlook, outlook
 from winnow.belief import Belief
 from winnow.candidates import Candidates
 from winnow.errors import ConfigError
@@ -52,7 +52,7 @@ class Winnow:
         n: mean rollouts per prompt of a step; their product is the budget.
         oversample: candidates per prompt of a step.
         most: largest group.
-        noise: noise within a prompt over noise between prompts, see `winnow.allocation.effect`.
+        noise: noise within a prompt over noise between prompts, see `winnow.effect`.
         price: cost of a trained row, in rollouts.
         retain: share of what a prompt showed that outlasts a visit.
         skip: share of the rate of an unknown prompt below which a candidate comes last.

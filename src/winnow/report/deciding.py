@@ -8,6 +8,7 @@ import numpy as np
 
 from winnow.decisions import CLOSED
 from winnow.report import style
+from winnow.report.bars import size_bars
 from winnow.report.run import Floats, Run, number
 from winnow.report.series import binned, smooth
 
@@ -23,15 +24,8 @@ def decisions(run: Run) -> Any:
     figure, (left, middle, right) = style.canvas(1, 3, size=(10.6, 3.5))
     left.set_title("Who got them")
     by_belief = sizes_by_belief(run)
-    means = [float(np.mean(sizes)) for sizes in by_belief.values()]
-    bars = left.bar(range(len(means)), means, color=style.PALETTE[0], width=0.72)
-    left.bar_label(bars, [f"{mean:.1f}" for mean in means], padding=2, fontsize=8.5, fontweight="bold")
-    ticks = [f"{name}\n{style.compact(len(sizes))}" for name, sizes in by_belief.items()]
-    left.set_xticks(range(len(ticks)), ticks)
-    left.set_ylim(0, 1.12 * max([*means, 1.0]))
-    left.grid(axis="x", visible=False)
+    size_bars(left, by_belief, style.PALETTE[0])
     left.set_xlabel("pass rate expected, number of prompts")
-    left.set_ylabel("mean rollouts of a prompt")
     middle.set_title("Why they got no more")
     colours = {"contrast": style.PALETTE[0], "solved": "#9CCFBC", "no success": "#D9A38A", "out of budget": style.FAINT}
     steps, *columns = binned(x, *shares.values())

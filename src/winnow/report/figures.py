@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from winnow.report import style
+from winnow.report.bars import size_bars
 from winnow.report.deciding import decisions
 from winnow.report.funnel import stages
 from winnow.report.run import Run
@@ -137,16 +138,9 @@ def groups(run: Run) -> Any:
     style.counts(left.xaxis)
     left.legend(loc="upper left", ncols=2)
     right.set_title("Who got them")
-    means = [float(np.mean(sizes)) for sizes in by_rate.values()]
     colours = [style.FAINT if name in ("none", "all") else style.PALETTE[0] for name in by_rate]
-    bars = right.bar(range(len(means)), means, color=colours, width=0.72)
-    right.bar_label(bars, [f"{mean:.1f}" for mean in means], padding=2, fontsize=8.5, fontweight="bold")
-    ticks = [f"{name}\n{style.compact(len(sizes))}" for name, sizes in by_rate.items()]
-    right.set_xticks(range(len(ticks)), ticks)
-    right.set_ylim(0, 1.12 * max([*means, 1.0]))
-    right.grid(axis="x", visible=False)
+    size_bars(right, by_rate, colours)
     right.set_xlabel("share of the group that was right, number of groups")
-    right.set_ylabel("mean rollouts of a prompt")
     return figure
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from winnow.effect import effect
 from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray, as_rewards, rank_within, scorable
 from winnow.observed import SUCCESS
@@ -21,7 +22,7 @@ class Pairs:
     """Keep the rarer side of every group, right or wrong, and a random part of the other (ours).
 
     A group with s rollouts on its rarer side and c kept of the other teaches ``f I / (I + noise)``,
-    ``I = s c / (s + c)``, f being the failure rate expected of its prompt (`winnow.allocation.effect`). The step keeps
+    ``I = s c / (s + c)``, f being the failure rate expected of its prompt (`winnow.effect`). The step keeps
     the rows that make ``sum of effects / (rollouts + price * rows)`` largest: a group's next row stays while what it
     adds exceeds price times that quotient (Dinkelbach), and a group whose first pair does not pay for its rows loses
     both sides. Groups without contrast keep all their rows, which cost nothing: they are of advantage 0.
@@ -109,8 +110,7 @@ class Pairs:
         if self.price == 0 or not kept.any():
             return kept
         count = np.arange(kept.max() + 1)[:, None]
-        information = rarer * count / np.maximum(rarer + count, 1)
-        teaches = failing * information / (information + self.noise)
+        teaches = effect(rarer, count, failing, self.noise)
         cost = np.where(count > 0, rarer + count, 0)
         possible = count <= kept
         for _ in range(ROUNDS):

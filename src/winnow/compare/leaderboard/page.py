@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from winnow.compare.leaderboard import findings
-from winnow.compare.leaderboard import plan as plans
 from winnow.compare.leaderboard.pictures import order
-from winnow.compare.leaderboard.plan import BASELINE, FEWEST, LARGEST, OFTEN, TASKS, differs
+from winnow.compare.leaderboard.plan import BASELINE, FEWEST, LARGEST, OFTEN, TASKS, differs, remembering
 from winnow.compare.leaderboard.table import Board, Line
 from winnow.compare.statistics import Estimate, bootstrap, mean
 
@@ -47,9 +46,9 @@ def _lead(board: Board) -> Iterator[str]:
         f"rollouts in every run. The page rests on {there:,} of {wanted:,} runs; the tables say how many for each "
         f"number. It is written by `{COMMANDS}`. Intervals are 95% bootstrap intervals over seeds."
     )
-    remembering = [line.recipe for line in board.lines if line.recipe in plans.remembering()[1:] and line.runs]
-    if remembering and not set(plan.tasks) & set(OFTEN):
-        names = ", ".join(f"`{name}`" for name in remembering)
+    idle = [line.recipe for line in board.lines if line.recipe in remembering()[1:] and line.runs]
+    if idle and not set(plan.tasks) & set(OFTEN):
+        names = ", ".join(f"`{name}`" for name in idle)
         yield (
             f"**No run meets a prompt twice.** What {names} remember of a prompt they cannot use here; those that do "
             f"nothing else are `{BASELINE}` under another name."

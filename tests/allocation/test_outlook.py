@@ -3,7 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from winnow.allocation.effect import effect, outlook
+from winnow.allocation.outlook import outlook
+from winnow.effect import effect
 
 PLAIN = {"noise": 0.67, "price": 0.0}
 

@@ -1,12 +1,4 @@
-"""What a group of rollouts teaches, and what more of them can be expected to add.
-
-The model is derived in docs/winnow-recipe.md. A group with r right and w wrong rollouts contrasts the mean score of the
-right ones with that of the wrong ones. That difference estimates the gradient of the prompt's log-odds; its noise has a
-part within the prompt, ``1/r + 1/w``, and a part between prompts, which no further rollout of this one removes. With
-``noise`` the ratio of the first to the second, the weight of least noise, and what the group then adds to the
-signal-to-noise ratio of the step, is ``I / (I + noise)`` with ``I = r w / (r + w)``. Times the failure rate it is the
-group's part in the gradient of mean log pass rate.
-"""
+"""What more rollouts of a group can be expected to add to what it teaches, under a belief about its pass rate."""
 
 from __future__ import annotations
 
@@ -16,29 +8,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from winnow.effect import effect
 from winnow.groups import FloatArray, IntArray
 
 FARTHEST = 16
 """Rollouts looked ahead at most."""
 ITERATIONS = 8
-
-
-def effect(right: npt.ArrayLike, wrong: npt.ArrayLike, failing: npt.ArrayLike, noise: float) -> FloatArray:
-    """Return what groups teach: ``failing * I / (I + noise)``, ``I = right wrong / (right + wrong)``.
-
-    Args:
-        right: successes of each group.
-        wrong: its failures.
-        failing: the failure rate of its prompt.
-        noise: noise within a prompt over noise between prompts, above 0.
-
-    Returns:
-        float64 in [0, 1); 0 where one side is missing.
-    """
-    r, w = np.asarray(right, np.float64), np.asarray(wrong, np.float64)
-    information = r * w / np.maximum(r + w, 1.0)
-    found: FloatArray = np.asarray(failing, np.float64) * information / (information + noise)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +45,7 @@ def outlook(a: float, b: float, *, noise: float, price: float, most: int) -> Out
     Args:
         a: successes believed in before the group, above 0.
         b: failures, above 0.
-        noise: see `effect`.
+        noise: see `winnow.effect`.
         price: cost of a trained row in rollouts.
         most: largest group.
 
