@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winnow.advantage import Segments, group_weights
-from winnow.allocation.base import Expects, Explains
+from winnow.allocation.base import Explains
 from winnow.budget import Ledger
 from winnow.columns import needed
 from winnow.decisions import Decisions
@@ -107,7 +107,7 @@ def funnel(
         rng: for random selections and ties.
         columns: further columns by name, each (N, ...), for rules that need them.
         prompt_weights: float64 (P,) multipliers of the rows of each prompt, or None.
-        allocator: what decided who got rollouts; it may `expected` pass rates, and `explain` itself.
+        allocator: what decided who got rollouts; it may `explain` itself.
         tree: which rollouts continue which, or None where none does.
         recalled: rollouts of earlier steps that train too, without their advantages; or None.
         waves: copied into the ledger.
@@ -124,10 +124,7 @@ def funnel(
     if told is not None:
         prompts, rewards, outcomes, tokens = told  # type: ignore[assignment]
     depth = np.array([leaf.depth for leaf in tree.leaves] if tree else np.zeros(len(prompts)), np.int64)
-    passing = np.full(len(prompts), np.nan)
-    if isinstance(allocator, Expects):
-        passing = allocator.expected(seen)[prompts]
-    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth, "expected": passing}
+    facts = {**(columns or {}), "lengths": tokens, "outcomes": outcomes, "depth": depth}
     fate = np.full(len(prompts), UNSCORABLE)
     open_groups = np.asarray(recipe.admit(seen))
     if open_groups.shape != (len(seen),) or open_groups.dtype != bool:

@@ -19,9 +19,9 @@ COLUMNS = {
 }
 """What `Step.tell` takes by name."""
 
-ALWAYS = ("lengths", "outcomes", "depth", "expected", "advantages")
-"""Columns every step has: tokens, verdicts, how often a rollout's path has branched, the pass rate that the allocation
-expects of the prompt (NaN where it expects none), and (for selection rules) advantages over the whole group."""
+ALWAYS = ("lengths", "outcomes", "depth", "advantages")
+"""Columns every step has: tokens, verdicts, how often the path of a rollout has branched, and (for selection rules)
+advantages over the whole group."""
 
 Column = npt.NDArray[Any]
 Rule = TypeVar("Rule", bound=Callable[..., Any])

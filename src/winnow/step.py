@@ -45,7 +45,8 @@ class Step:
         self.budget = budget or Budget(rollouts=recipe.counted(size) * recipe.allocation.n)
         self.seen = Observed(size)
         self._tree = Tree(size)
-        plan, given = recipe.allocation, (self._opened.prompts, self.budget.rollouts, self._rng)
+        plan, self._branches = recipe.allocation, recipe.branches
+        given = self._opened.prompts, self.budget.rollouts, self._rng
         self._allocator = plan.grow(*given, self._tree) if isinstance(plan, Branches) else plan.begin(*given)
         self._pending = Pending(NOTHING)
         self._asked = self._granted = self._told = self._tokens = self._waves = 0
@@ -62,10 +63,8 @@ class Step:
     @property
     def done(self) -> bool:
         """True once every rollout is told and nothing is left to ask for."""
-        if self.in_flight:
-            return False
-        if self._room() == 0:
-            return True
+        if self.in_flight or self._room() == 0:
+            return not self.in_flight
         self._refill()
         return not self._pending and self._allocator.finished
 
@@ -152,7 +151,7 @@ class Step:
         if tokens is None and self.budget.tokens is not None:
             raise ConfigError("a token budget needs tell(..., tokens=...): the generated tokens of each rollout")
         lengths = np.zeros(len(where), np.int64) if tokens is None else whole(tokens, "tokens")
-        if self.recipe.branches and (tokens is None or lengths.min(initial=1) < 1):
+        if self._branches and (tokens is None or lengths.min(initial=1) < 1):
             raise ConfigError(
                 f"recipe {self.recipe.name!r} cuts rollouts by length: give tell(..., tokens=...), each at least 1"
             )
@@ -172,7 +171,7 @@ class Step:
         self._told += len(where)
         self._tokens += int(lengths.sum())
         roots = self._tree.root(where)
-        if self.recipe.branches:
+        if self._branches:
             self._tree.add(where, verdicts, lengths)
         self._chunks.append((roots, scores, verdicts, lengths))
         self._columns.add(further)
@@ -224,7 +223,7 @@ class Step:
             self._rng,
             reason=self._why_left(),
             columns=columns,
-            tree=self._tree if self.recipe.branches else None,
+            tree=self._tree if self._branches else None,
             recalled=recall.recall(self._opened.prompts.ids, self.seen, self._rng) if recall else None,
             prompt_weights=self._opened.weights,
             allocator=self._allocator,

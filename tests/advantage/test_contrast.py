@@ -3,26 +3,51 @@ import pytest
 
 import winnow
 from winnow.advantage import Contrast
+from winnow.effect import Noise, worth
 from winnow.errors import ConfigError
 
-NONE = np.nan
+EQUAL = {"noise_right": 0.25, "noise_wrong": 0.25}
 
 
-def contrast(rewards, groups, expected=NONE, outcomes=None, noise=0.67):
-    rewards = np.array([np.nan if r is None else r for r in rewards], float)
-    column = np.broadcast_to(np.asarray(expected, float), rewards.shape)
-    return Contrast(noise)(rewards, groups, outcomes=rewards if outcomes is None else outcomes, expected=column)
+def contrast(rewards, groups, **noise):
+    return Contrast(**noise)(np.array([np.nan if r is None else r for r in rewards], float), groups)
 
 
 def test_by_hand():
-    # One right of four: I = 3/4, f = 1/2, noise 1/4: u = 1/2 * 3/4 = 3/8; the wrong ones share -u.
-    found = contrast([1, 0, 0, 0], [5] * 4, expected=0.5, noise=0.25)
-    assert found == pytest.approx([0.375, -0.125, -0.125, -0.125])
+    # One right of four, f = 3/4: P = (9/16) / (1/4) + 3 (1/16) / (1/2) = 2.25 + 0.375.
+    found = contrast([1, 0, 0, 0], [5] * 4, noise_right=0.25, noise_wrong=0.5)
+    right, wrong = (9 / 16) / 0.25 / 3.625, -(3 / 4) * (1 / 4) / 0.5 / 3.625
+    assert found == pytest.approx([right, wrong, wrong, wrong])
 
 
-def test_the_failure_rate_is_the_groups_own_where_nothing_is_expected():
-    assert contrast([1, 0], [0, 0]) == pytest.approx(contrast([1, 0], [0, 0], expected=0.5))
-    assert contrast([1, 0, 0], [0] * 3) == pytest.approx(contrast([1, 0, 0], [0] * 3, expected=1 - 3 / 5))
+def test_equal_noise_is_the_symmetric_contrast():
+    """Both sides add up to u = f I / (I + noise), I = r w / n."""
+    found = contrast([1, 1, 1, 0], [0] * 4, **EQUAL)
+    u = 0.25 * 0.75 / (0.75 + 0.25)
+    assert found == pytest.approx([u / 3, u / 3, u / 3, -u])
+
+
+def test_right_rollouts_alone_where_wrong_ones_are_noise():
+    """Then every mixed group counts the same, whatever its pass rate: the mean score of what is right."""
+    found = contrast([1, 0, 0, 0, 1, 1, 1, 0, 1, 1], [0] * 4 + [1] * 4 + [2] * 2, noise_right=1e-9, noise_wrong=1e9)
+    assert found == pytest.approx([1, 0, 0, 0, 1 / 3, 1 / 3, 1 / 3, 0, 0, 0], abs=1e-6)
+
+
+def test_it_is_the_weighting_of_least_noise():
+    """Among all weights of the two sides with the same mean, none has less variance; and P is its inverse."""
+    r, w, noise = 3, 5, Noise(0.2, 0.9)
+    failing, passing = w / (r + w), r / (r + w)
+    found = contrast([1] * r + [0] * w, [0] * (r + w), noise_right=noise.right, noise_wrong=noise.wrong)
+    of_right, of_wrong = found[:r].sum(), -found[r:].sum()
+
+    def variance(x, y):
+        """Of x mean(right) - y mean(wrong), for a mean of 1 along the gradient of the log-odds."""
+        mean = x * failing + y * passing
+        return (x**2 * noise.right / r + y**2 * noise.wrong / w) / mean**2
+
+    best = variance(of_right, of_wrong)
+    assert all(variance(x, 1 - x) >= best - 1e-12 for x in np.linspace(0, 1, 101))
+    assert 1 / best == pytest.approx(float(worth(r, w, failing, noise, 0.0).precision))
 
 
 def test_ties_none_and_order():
@@ -36,14 +61,17 @@ def test_ties_none_and_order():
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e140])
 def test_graded_rewards_and_their_scale(scale):
-    found = contrast(np.array([0.1, 0.4, 0.4, 0.9]) * scale, [0] * 4, outcomes=np.array([0.0, 0, 0, 1]))
-    assert found == pytest.approx(contrast([0.1, 0.4, 0.4, 0.9], [0] * 4, outcomes=np.array([0.0, 0, 0, 1])))
+    rewards = np.array([0.1, 0.4, 0.4, 0.9])
+    found = contrast(rewards * scale, [0] * 4, **EQUAL)
+    d = (rewards - 0.45) / 0.8
+    failing = 0.45 / 0.8
+    assert found == pytest.approx(failing * d / 0.25 / (1 + (d**2).sum() / 0.25))
     assert found.sum() == pytest.approx(0, abs=1e-12)
-    d = np.array([0.1, 0.4, 0.4, 0.9]) - 0.45
-    half = np.abs(d).sum() / 2
-    information = half**2 / (d**2).sum()
-    u = 4 / 6 * information / (information + 0.67)
-    assert found == pytest.approx(u * d / half)
+
+
+def test_float32_and_offsets():
+    rewards = np.array([0.0, 1.0, 0.0, 0.0], np.float32)
+    assert contrast(rewards + np.float32(1e6), [0] * 4) == pytest.approx(contrast(rewards, [0] * 4))
 
 
 def test_empty():
@@ -51,22 +79,24 @@ def test_empty():
 
 
 @pytest.mark.parametrize("noise", [0.0, -1.0, np.inf, np.nan])
-def test_bad_noise(noise):
-    with pytest.raises(ConfigError, match="noise"):
-        Contrast(noise)
+@pytest.mark.parametrize("side", ["right", "wrong"])
+def test_bad_noise(side, noise):
+    with pytest.raises(ConfigError, match=side):
+        Contrast(**{f"noise_{side}": noise})
 
 
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.5, 0.9])
 def test_large_groups_follow_the_gradient_of_log_p(p):
-    """E[u] / (1 - p) is the weight of grad log p; with the pass rate known and little noise it tends to 1."""
+    """The two sides add up to a mean of (1 - p) grad log(p / (1 - p)), which is grad log p."""
     n = 400
     counts = np.random.default_rng(1).binomial(n, p, 200)
-    weights = []
+    means = []
     for right in counts.tolist():
-        rewards = np.repeat([1.0, 0.0], [right, n - right])
-        found = contrast(rewards, np.zeros(n, int), expected=p, noise=1e-3)
-        weights.append(found[found > 0].sum())
-    assert np.mean(weights) / (1 - p) == pytest.approx(1, abs=0.01)
+        found = contrast(
+            np.repeat([1.0, 0.0], [right, n - right]), np.zeros(n, int), noise_right=1e-3, noise_wrong=1e-2
+        )
+        means.append(found[found > 0].sum() * (1 - p) - found[found < 0].sum() * p)
+    assert np.mean(means) / (1 - p) == pytest.approx(1, abs=0.02)
 
 
 def test_it_composes_with_any_allocation():

@@ -5,7 +5,7 @@ import pytest
 
 import winnow
 from winnow.budget import Budget
-from winnow.effect import effect
+from winnow.effect import Noise, worth
 
 
 def played(outcomes, ids=None, **settings):
@@ -38,8 +38,9 @@ def test_the_effect_is_that_of_the_group_and_its_belief():
     found = played([[1, 0, 0], [1, 1, 1]]).decisions
     place = found.prompts.tolist().index(0)
     right, size = int(found.right[place]), int(found.rollouts[place])
-    expected = (1 / 3 + right) / (2 / 3 + size)
-    assert found.effect[place] == pytest.approx(float(effect(right, size - right, 1 - expected, 0.67)), rel=1e-9)
+    failing = 1 - (1 / 3 + right) / (2 / 3 + size)
+    # The rows are those that pay at the price of 1 and the rate of the step.
+    assert found.effect[place] == pytest.approx(float(worth(right, size - right, failing, Noise(), found.rate).effect))
 
 
 def test_prompts_are_numbered_as_the_candidates_and_named_in_the_record():

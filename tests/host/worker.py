@@ -160,7 +160,10 @@ def main(what: str, steps: int) -> None:
         "surplus": sum(drawn.surplus for drawn in run.drawn),
         "lines": [{k: v for k, v in line.items() if k.startswith(("winnow", "completions", "reward"))}
                   for line in lines(run)][:3],
-    }))  # fmt: skip
+    }), flush=True)  # fmt: skip
+    # Without this a rank that ends first takes the connections of the other one down while its threads still run.
+    run.accelerator.wait_for_everyone()
+    run.accelerator.end_training()
 
 
 if __name__ == "__main__":

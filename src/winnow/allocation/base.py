@@ -65,15 +65,6 @@ class Allocator(Protocol):
 
 
 @runtime_checkable
-class Expects(Protocol):
-    """An allocator that expects a pass rate of each prompt; selections and advantages may ask for it."""
-
-    def expected(self, seen: Observed) -> FloatArray:
-        """Return the pass rate (P,) expected of each prompt, what was seen in this step included."""
-        ...
-
-
-@runtime_checkable
 class Explains(Protocol):
     """An allocator that says why prompts got what they got."""
 

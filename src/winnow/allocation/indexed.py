@@ -11,7 +11,7 @@ import numpy as np
 from winnow.allocation.base import NOTHING, Grant
 from winnow.allocation.outlook import Outlook
 from winnow.decisions import CLOSED, Decisions
-from winnow.effect import effect
+from winnow.effect import Noise, worth
 from winnow.groups import FloatArray, IntArray
 from winnow.observed import Observed
 
@@ -25,8 +25,13 @@ class Rule(Protocol):
         ...
 
     @property
-    def noise(self) -> float:
-        """Noise within a prompt over noise between prompts."""
+    def noise(self) -> Noise:
+        """Noise of a rollout on either side."""
+        ...
+
+    @property
+    def price(self) -> float:
+        """Cost of a trained row in rollouts."""
         ...
 
     @property
@@ -62,24 +67,22 @@ class Indexed:
         self._opened = 0
         self._waiting: list[tuple[float, int]] = []
         self._later: list[tuple[float, int]] = []
+        self._flying: set[int] = set()
         self._reserved: dict[int, float] = {}
         self._round, self._handed_out = 1, False
-
-    def expected(self, seen: Observed) -> FloatArray:
-        """Return the pass rate (P,) expected of each prompt, this step's outcomes included."""
-        return (self._a + seen.successes) / (self._a + self._b + seen.valid)
 
     def explain(self, seen: Observed) -> Decisions:
         """Return what each opened prompt was believed to be, got and taught, and why it got no more."""
         opened = np.flatnonzero(seen.told)
         right, valid = seen.successes[opened], seen.valid[opened]
+        failing = ((self._b + seen.valid - seen.successes) / (self._a + self._b + seen.valid))[opened]
         at = zip(opened.tolist(), right.tolist(), (valid - right).tolist(), strict=True)
         return Decisions(
             prompts=opened,
             before=(self._a / (self._a + self._b))[opened],
             rollouts=seen.told[opened],
             right=right,
-            effect=effect(right, valid - right, 1 - self.expected(seen)[opened], self._rule.noise),
+            effect=worth(right, valid - right, failing, self._rule.noise, self._rule.price * self._unknown).effect,
             closed=tuple(self._closed(*place) for place in at),
             rate=self._unknown,
         )
@@ -91,28 +94,42 @@ class Indexed:
         return contrast if right and wrong else solved if right else no_success
 
     def next(self, seen: Observed, left: int | None) -> Grant:
-        """Return the request with the highest index; nothing where it is better to wait for results."""
+        """Return the requests with the highest index; nothing where it is better to wait for results.
+
+        In rounds all requests of a round come at once: nothing that is told before its end changes it.
+        """
+        requests: list[tuple[int, int]] = []
+        while (left is None or left > 0) and (request := self._best(seen, left)):
+            requests.append(request)
+            left = None if left is None else left - request[1]
+            if not self._rule.waves:
+                break
+        return Grant(*np.array(requests, np.int64).T) if requests else NOTHING
+
+    def _best(self, seen: Observed, left: int | None) -> tuple[int, int] | None:
+        """Return a prompt and how many rollouts it gets."""
         if self.finished or self._awaited():
-            return NOTHING
+            return None
         fresh = self._order[self._opened] if self._opened < len(self._order) else None
         value = -math.inf if fresh is None else self._tables[fresh].rate
         if self._waiting and (-self._waiting[0][0] >= value or (left == 1 and not self._reserved)):
-            return self._grant(heapq.heappop(self._waiting)[1], seen, left)
+            return self._request(heapq.heappop(self._waiting)[1], seen, left)
         if fresh is not None and self._affordable(fresh, left):
             self._opened += 1
-            return self._grant(fresh, seen, left)
+            return self._request(fresh, seen, left)
         if self._waiting and not self._reserved:
-            return self._grant(heapq.heappop(self._waiting)[1], seen, left)
+            return self._request(heapq.heappop(self._waiting)[1], seen, left)
         self._handed_out = self._rule.waves > 0
-        if not self._reserved and not self._later and fresh is None:
+        if not self._flying and not self._later and fresh is None:
             self.finished = True
             self.reason = f"all {len(self._order)} prompts have most={self._rule.most} rollouts"
-        return NOTHING
+        return None
 
     def _awaited(self) -> bool:
         """Say whether a round is handed out and not in yet; where it is in, begin the next."""
-        if not self._handed_out or self._reserved:
+        if not self._handed_out or self._flying:
             return self._handed_out
+        self._reserved.clear()
         self._waiting, self._later = self._later, self._waiting
         heapq.heapify(self._waiting)
         self._round, self._handed_out = self._round + 1, False
@@ -123,19 +140,25 @@ class Indexed:
             return True
         return bool(left - sum(self._reserved.values()) >= self._tables[fresh].size[0, 0])
 
-    def _grant(self, prompt: int, seen: Observed, left: int | None) -> Grant:
+    def _request(self, prompt: int, seen: Observed, left: int | None) -> tuple[int, int]:
         table, right = self._tables[prompt], int(seen.successes[prompt])
         at = right, int(seen.valid[prompt]) - right
         room = self._rule.most - int(seen.granted[prompt])
         count = min(int(table.size[at]), room, room if left is None else left)
+        self._flying.add(prompt)
         self._reserved[prompt] = float(table.rest[at])
-        return Grant(np.array([prompt]), np.array([count]))
+        return prompt, count
 
     def hear(self, prompts: IntArray, seen: Observed) -> None:
-        """Let prompts whose requests are complete compete with their new index."""
+        """Let prompts whose requests are complete compete with their new index.
+
+        In rounds their reserve stays until the round is in, so that no length of a rollout decides what it opens.
+        """
         for prompt in np.unique(prompts).tolist():
             if seen.told[prompt] == seen.granted[prompt]:
-                self._reserved.pop(prompt, None)
+                self._flying.discard(prompt)
+                if not self._rule.waves:
+                    self._reserved.pop(prompt, None)
                 if seen.granted[prompt] < self._rule.most:
                     right = int(seen.successes[prompt])
                     index = float(self._tables[prompt].index[right, int(seen.valid[prompt]) - right])

@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from winnow.effect import effect
+from winnow.effect import Noise, worth
 from winnow.groups import FloatArray, IntArray
 
 FARTHEST = 16
 """Rollouts looked ahead at most."""
-ITERATIONS = 8
+ITERATIONS, TOLERANCE = 12, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Outlook:
     """What going on is worth, by successes and failures so far; arrays are (most + 1, most + 1).
 
     Attributes:
-        index: expected effect gained per unit of cost with the best number of further rollouts; 0 without room for any.
+        index: expected gain per rollout with the best number of further rollouts; 0 without room for any.
         size: int64, that number; the smallest of equally good ones.
         rate: effect per unit of cost of opening such a prompt and going on for as long as the index exceeds this rate.
         rest: rollouts then expected after the next ``size``.
@@ -34,57 +34,68 @@ class Outlook:
 
 
 @lru_cache(maxsize=1024)
-def outlook(a: float, b: float, *, noise: float, price: float, most: int) -> Outlook:
+def outlook(a: float, b: float, *, noise: Noise, price: float, most: int, opening: float = 0.0) -> Outlook:
     """Return what more rollouts promise for every group of at most ``most``, under a Beta(a, b) belief.
 
-    With E_m the expectation over m further outcomes, ``index = max over m of (E_m effect - effect) / (m + price dR)``,
-    where dR is the expected growth of the rows that train, two for each pair of a right and a wrong one. The rate is
-    that of the policy which it is the threshold of (renewal and reward: prompts are opened one after the other), found
-    by iteration from the index of a group not begun; for it, rollouts after the first request are taken one by one.
+    A group is worth its effect less what its rows cost at the rate, with the rows that make this largest
+    (`winnow.effect.worth`). With E_m the expectation over m further outcomes, ``index = max over m of (E_m worth -
+    worth) / m``, where the first request of a group costs ``opening`` more. The rate is what the policy earns that goes
+    on while the index exceeds it, prompts being opened one after the other (renewal and reward), found by iteration
+    from 0; for it, rollouts after the first request are taken one by one.
 
     Args:
         a: successes believed in before the group, above 0.
         b: failures, above 0.
-        noise: see `winnow.effect`.
+        noise: see `winnow.effect.Noise`.
         price: cost of a trained row in rollouts.
         most: largest group.
+        opening: cost of opening a prompt in rollouts.
 
     Complexity: O(most^2 (most + `FARTHEST`)), once for each set of arguments.
     """
-    right, wrong = np.meshgrid(np.arange(most + 1.0), np.arange(most + 1.0), indexing="ij")
+    right, wrong = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
     passing = (a + right) / (a + b + right + wrong)
-    now, rows = effect(right, wrong, 1 - passing, noise), 2 * np.minimum(right, wrong)
-    later, more_rows = now, rows
-    index, size = np.zeros(now.shape), np.ones(now.shape, np.int64)
-    reach = min(FARTHEST, most)
-    for further in range(1, reach + 1):
-        later, more_rows = _next(later, passing), _next(more_rows, passing)
-        gain = (later - now) / (further + price * np.maximum(more_rows - rows, 0.0))
-        better = (right + wrong + further <= most) & (gain > index + 1e-12)
-        index, size = np.where(better, gain, index), np.where(better, further, size)
-    first, rate = int(size[0, 0]), float(index[0, 0])
+    rate = 0.0
     for _ in range(ITERATIONS):
-        drawn, taught = _played(index > rate, np.stack((price * rows, now)), passing, most)
-        drawn, taught = _after(drawn, passing, first), _after(taught, passing, first)
-        found = float(taught[0, 0] / (first + drawn[0, 0]))
-        if found <= rate * (1 + 1e-6):
+        group = worth(right, wrong, 1 - passing, noise, price * rate)
+        index, size = _best(group.effect - price * rate * group.rows, passing, most, opening)
+        first, going = int(size[0, 0]), index > rate
+        after = _played(np.stack((np.zeros(passing.shape), group.effect, group.rows)), going, passing, most)
+        drawn, taught, rows = _after(after, passing, first)[:, 0, 0].tolist()
+        found = taught / (opening + first + drawn + price * rows)
+        if found <= rate * (1 + TOLERANCE):
             break
         rate = found
-    going, _ = _played(index > rate, np.stack((np.zeros_like(now), now)), passing, most)
-    rest = np.zeros(now.shape)
+    rest = np.zeros(passing.shape)
     for further in np.unique(size).tolist():
-        rest = np.where(size == further, _after(going, passing, further), rest)
+        rest = np.where(size == further, _after(after[0], passing, further), rest)
     return Outlook(index, size, rate, rest)
 
 
-def _played(going: npt.NDArray[np.bool_], ends: FloatArray, passing: FloatArray, most: int) -> FloatArray:
-    """Return cost and effect expected from every state where rollouts go on one by one while ``going``."""
-    cost, taught = ends
-    step = np.zeros_like(cost)
+def _best(now: FloatArray, passing: FloatArray, most: int, opening: float) -> tuple[FloatArray, IntArray]:
+    """Return the largest expected gain per further rollout for every state, and the number that has it."""
+    size = np.add.outer(np.arange(most + 1), np.arange(most + 1))
+    later, index, best = now, np.zeros(now.shape), np.ones(now.shape, np.int64)
+    for further in range(1, min(FARTHEST, most) + 1):
+        later = _next(later, passing)
+        gain = (later - now) / (further + np.where(size == 0, opening, 0.0))
+        better = (size + further <= most) & (gain > index + 1e-12)
+        index, best = np.where(better, gain, index), np.where(better, further, best)
+    return index, best
+
+
+def _played(ends: FloatArray, going: npt.NDArray[np.bool_], passing: FloatArray, most: int) -> FloatArray:
+    """Return what is expected from every state where rollouts go on one by one while ``going``.
+
+    Of each (most + 1, most + 1) matrix of ``ends``, the mean of its entry where they end; of the first one, to which
+    every rollout adds 1, thereby the number of rollouts.
+    """
+    value = ends.copy()
     for _ in range(most):
-        step = np.where(going, 1 + _next(step, passing), cost)
-        taught = np.where(going, _next(taught, passing), ends[1])
-    return np.stack((step, taught))
+        later = _next(value, passing)
+        later[0] += 1
+        value = np.where(going, later, ends)
+    return value
 
 
 def _after(values: FloatArray, passing: FloatArray, further: int) -> FloatArray:
@@ -97,5 +108,5 @@ def _after(values: FloatArray, passing: FloatArray, further: int) -> FloatArray:
 def _next(values: FloatArray, passing: FloatArray) -> FloatArray:
     """Return the expectation of ``values`` after one more rollout; edges, which have no successor, keep theirs."""
     found = values.copy()
-    found[:-1, :-1] = passing[:-1, :-1] * values[1:, :-1] + (1 - passing[:-1, :-1]) * values[:-1, 1:]
+    found[..., :-1, :-1] = passing[:-1, :-1] * values[..., 1:, :-1] + (1 - passing[:-1, :-1]) * values[..., :-1, 1:]
     return found

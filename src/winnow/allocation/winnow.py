@@ -16,10 +16,12 @@ from winnow.allocation.indexed import Indexed
 from winnow.allocation.outlook import Outlook, outlook
 from winnow.belief import Belief
 from winnow.candidates import Candidates
+from winnow.effect import RIGHT, WRONG, Noise
 from winnow.errors import ConfigError
 from winnow.feedback import Feedback
+from winnow.groups import FloatArray
 from winnow.objective.config import Objective
-from winnow.selection.pairs import Pairs
+from winnow.selection.marginal import Marginal
 
 STRENGTHS, LOGITS = 1.5, 0.5
 """Grid of the beliefs that a table is made for: ratio of strengths, and step of the mean in logits."""
@@ -52,7 +54,8 @@ class Winnow:
         n: mean rollouts per prompt of a step; their product is the budget.
         oversample: candidates per prompt of a step.
         most: largest group.
-        noise: noise within a prompt over noise between prompts, see `winnow.effect`.
+        noise_right: noise of a right rollout, see `winnow.effect.Noise`.
+        noise_wrong: noise of a wrong one.
         price: cost of a trained row, in rollouts.
         retain: share of what a prompt showed that outlasts a visit.
         skip: share of the rate of an unknown prompt below which a candidate comes last.
@@ -68,11 +71,13 @@ class Winnow:
     n: int = 8
     oversample: int = 4
     most: int = 32
-    noise: float = 0.67
+    noise_right: float = RIGHT
+    noise_wrong: float = WRONG
     price: float = 1.0
+    opening: float = 0.0
     retain: float = 0.5
     skip: float = 0.25
-    waves: int = 0
+    waves: int = 2
     _belief: Belief = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -82,14 +87,18 @@ class Winnow:
         check_count("Winnow", "waves", self.waves, 0)
         if self.most > 256:
             raise ConfigError(f"Winnow(most={self.most}): tables grow with its square; use at most 256")
-        if not 0 < self.noise < math.inf:
-            raise ConfigError(f"Winnow(noise={self.noise!r}): use a finite number above 0, as 0.67")
+        Noise(self.noise_right, self.noise_wrong)
         if not 0 <= self.price < math.inf:
             raise ConfigError(f"Winnow(price={self.price!r}): use a finite number >= 0, as 1")
         for name in ("retain", "skip"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Winnow({name}={getattr(self, name)!r}): use a number in [0, 1]")
         object.__setattr__(self, "_belief", Belief(self.retain))
+
+    @property
+    def noise(self) -> Noise:
+        """Noise of a rollout on either side."""
+        return Noise(self.noise_right, self.noise_wrong)
 
     @property
     def largest(self) -> int:
@@ -105,18 +114,30 @@ class Winnow:
         """Return the rule with another budget per prompt."""
         return replace(self, n=n)
 
-    def outlook(self, a: float, b: float) -> Outlook:
-        """Return the table of the belief on the grid that is nearest to Beta(a, b)."""
-        strength = STRENGTHS ** round(math.log(a + b, STRENGTHS))
-        mean = 1 / (1 + math.exp(-LOGITS * round(math.log(a / b) / LOGITS)))
-        return outlook(mean * strength, (1 - mean) * strength, noise=self.noise, price=self.price, most=self.most)
+    def outlooks(self, a: FloatArray, b: FloatArray) -> list[Outlook]:
+        """Return the tables (P,) of the beliefs on the grid that are nearest to Beta(a, b)."""
+        strength = np.rint(np.log(a + b) / math.log(STRENGTHS)).astype(int)
+        logit = np.rint(np.log(a / b) / LOGITS).astype(int)
+        places = list(zip(strength.tolist(), logit.tolist(), strict=True))
+        tables = {place: self._table(*place) for place in dict.fromkeys(places)}
+        return [tables[place] for place in places]
+
+    def _table(self, strength: int, logit: int) -> Outlook:
+        size, mean = STRENGTHS**strength, 1 / (1 + math.exp(-LOGITS * logit))
+        return outlook(
+            mean * size,
+            (1 - mean) * size,
+            noise=self.noise,
+            price=self.price,
+            most=self.most,
+            opening=self.opening,
+        )
 
     def begin(self, prompts: Candidates, rollouts: int | None, rng: np.random.Generator) -> Allocator:
         """Start a step."""
-        unknown = self.outlook(*self._belief.prior).rate
-        a, b = self._belief.of(prompts.ids)
-        tables = [self.outlook(*pair) for pair in zip(a.tolist(), b.tolist(), strict=True)]
-        return Indexed(self, a, b, tables, unknown)
+        (prior_a, prior_b), (a, b) = self._belief.prior, self._belief.of(prompts.ids)
+        *tables, unknown = self.outlooks(np.append(a, prior_a), np.append(b, prior_b))
+        return Indexed(self, a, b, tables, unknown.rate)
 
     def observe(self, feedback: Feedback) -> None:
         """Learn what the prompts showed."""
@@ -144,8 +165,9 @@ declare(
     ),
     lambda: {
         "allocation": Winnow(),
-        "selection": Pairs(),
+        "selection": Marginal(),
         "advantage": Contrast(),
+        "stats": "full",
         "objective": Objective(denominator="full"),
     },
 )

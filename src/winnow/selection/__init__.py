@@ -6,10 +6,10 @@ from winnow.selection.base import PARTS, RULES, Part, Select, Selection
 from winnow.selection.cppo import Cppo
 from winnow.selection.dppo import Dppo
 from winnow.selection.gfpo import Gfpo
+from winnow.selection.marginal import Marginal
 from winnow.selection.max_reward import max_reward
 from winnow.selection.max_variance import max_variance
 from winnow.selection.packing import pack_groups
-from winnow.selection.pairs import Pairs
 from winnow.selection.percentile import percentile
 from winnow.selection.pilots import Pilots
 from winnow.selection.prof import Prof
@@ -23,7 +23,7 @@ __all__ = [
     "Cppo",
     "Dppo",
     "Gfpo",
-    "Pairs",
+    "Marginal",
     "Part",
     "Pilots",
     "Prof",

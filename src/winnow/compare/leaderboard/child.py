@@ -21,7 +21,7 @@ from winnow.compare.runner import nested
 from winnow.report.run import mean_of
 from winnow.train.config import TrainConfig
 
-COUNTS = ("prompts", "rollouts", "rows", "recalled_rows", "waves")
+COUNTS = ("prompts", "rollouts", "rows", "recalled_rows", "waves", "tokens")
 MEANS = ("signal/no_signal", "signal/all_pass", "signal/all_fail", "grad_norm", "length/mean")
 
 
