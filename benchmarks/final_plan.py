@@ -44,7 +44,7 @@ class Bench:
     rates: tuple[float, ...] = (1.5e-4, 3e-4, 6e-4)
     step: int = 128
     rollouts: int = 3840
-    evaluations: int = 10
+    evaluations: int = 6
     samples: int = 2
     prompts: int = 256
     seeds: int = 10

@@ -200,8 +200,8 @@ def test_streaming_leans_where_lengths_decide_what_finishes_first(name):
 
 @pytest.mark.parametrize(
     "bad",
-    [{"n": 1}, {"waves": -1}, {"most": 1}, {"most": 1000}, {"noise_wrong": 0.0}, {"price": -1.0}, {"retain": 2.0},
-     {"skip": -0.1}, {"oversample": 0}],
+    [{"n": 1}, {"waves": -1}, {"most": 1}, {"most": 1000}, {"noise_wrong": 0.0}, {"price": -1.0},
+     {"opening": -1.0}, {"retain": 2.0}, {"skip": -0.1}, {"oversample": 0}],
 )  # fmt: skip
 def test_bad_settings(bad):
     with pytest.raises(ConfigError, match=next(iter(bad)).removeprefix("noise_")):

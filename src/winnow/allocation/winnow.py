@@ -31,13 +31,12 @@ STRENGTHS, LOGITS = 1.5, 0.5
 class Winnow:
     """Spend every rollout where it is expected to teach most (ours; docs/winnow-recipe.md).
 
-    A group teaches its `effect`; its *index* is the effect that further rollouts are expected to add, over what they
-    and the rows that then train cost. A prompt is opened with as many rollouts as make its index largest. Once these
-    are in, it waits with its new index, in competition with the other open prompts and with the next one that is not
-    open yet, which counts with the rate of its `outlook`, and the best gets the next request. So a prompt closes when
-    something else is worth more: soon after a success if it is easy, after its first contrast as a rule, after more
-    failures the likelier it is to be solvable. Open prompts go before new ones where equal, lower numbers before
-    higher.
+    A group teaches its `effect`; its *index* is what further rollouts are expected to add, each, the rows that then
+    train paid for. A prompt is opened with as many rollouts as make its index largest. Once these are in, it competes
+    with its new index with the other open prompts and with the next one that is not open yet, which counts with the
+    rate of its `outlook`, and the best gets the next request. So a prompt closes when something else is worth more: at
+    its first contrast as a rule, without one soon after a success, and after more failures the likelier it is to be
+    solvable. Open prompts go before new ones where equal, lower numbers before higher.
 
     Candidates come in the order offered; those whose rate, by what they showed at earlier visits, is below ``skip``
     times that of a prompt never seen come last. While rollouts are in flight, as much of the budget is left for their
@@ -46,9 +45,9 @@ class Winnow:
     The budget is spent exactly while a group may grow; then the step says so. Unscorable rollouts count towards
     ``most`` alone. Under a token budget nothing is kept back.
 
-    Known bias: none in direction. A decision about a prompt reads only outcomes of its complete requests, and what
-    other prompts are worth, so given its outcomes its completions are drawn as ever; see `Contrast` for what follows.
-    Which prompts still get rollouts when the budget ends may depend on how long others took.
+    Known bias: none in direction, whatever finishes first. A decision is made of outcomes alone, so given its outcomes
+    the completions of a prompt are drawn as ever; see `Contrast` for what follows. With ``waves=0`` decisions also read
+    what has come so far, and lengths have a say in that: the update leans a little towards what is short.
 
     Attributes:
         n: mean rollouts per prompt of a step; their product is the budget.
@@ -57,10 +56,11 @@ class Winnow:
         noise_right: noise of a right rollout, see `winnow.effect.Noise`.
         noise_wrong: noise of a wrong one.
         price: cost of a trained row, in rollouts.
+        opening: cost of one more prompt in a step, in rollouts.
         retain: share of what a prompt showed that outlasts a visit.
         skip: share of the rate of an unknown prompt below which a candidate comes last.
-        waves: 0 uses every result as it comes; otherwise results are waited for in rounds, of which the one of this
-            number spends what is left.
+        waves: rounds of a step; each waits for all results of the one before, and the last one spends what is left.
+            0 uses every result as it comes.
 
     Raises:
         ConfigError: if a setting is out of range.
@@ -88,8 +88,9 @@ class Winnow:
         if self.most > 256:
             raise ConfigError(f"Winnow(most={self.most}): tables grow with its square; use at most 256")
         Noise(self.noise_right, self.noise_wrong)
-        if not 0 <= self.price < math.inf:
-            raise ConfigError(f"Winnow(price={self.price!r}): use a finite number >= 0, as 1")
+        for name in ("price", "opening"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ConfigError(f"Winnow({name}={getattr(self, name)!r}): use a finite number >= 0, as 1")
         for name in ("retain", "skip"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Winnow({name}={getattr(self, name)!r}): use a number in [0, 1]")
@@ -157,10 +158,10 @@ declare(
     "winnow",
     About(
         paper="ours",
-        idea="give each rollout to the group it is expected to teach most per cost; train contrasts of log pass rates",
-        saves="rollouts on solved and hopeless prompts, and rows that add no contrast",
-        costs="as its noise ratio and price are off; little to know of prompts before they come back",
-        bias="none in direction: the update follows a known, decreasing weight of each prompt's pass rate",
+        idea="give rollouts to the groups they are expected to teach most; train the rows with the least noise",
+        saves="rollouts on solved and hopeless prompts, and nearly all wrong and repeated right rows",
+        costs="a second wave in each step; more prompts are opened, which costs where prompts are dear",
+        bias="none in direction: each prompt moves along the gradient of its log-odds, by a weight of its outcomes",
         status="experimental",
     ),
     lambda: {

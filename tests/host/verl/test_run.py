@@ -16,12 +16,13 @@ RUNS = {
     "grpo": (["+winnow.recipe=grpo", "+winnow.settings.n=4"], 4),
     "pods": (["+winnow.recipe=pods", "+winnow.settings.n=8", "+winnow.settings.m=4"], 4),
     "vigor+pods": (["+winnow.recipe=vigor+pods", "+winnow.settings.m=4"], 4),
+    "winnow": (["+winnow.recipe=winnow", "+winnow.settings.n=4"], 4),
 }
 
 
 def expected(rule, seed, uids, reports):
     """Play the step again without verl, on the rewards that verl's scorer gave."""
-    step = rule.begin(len(uids), seed=seed)
+    step = rule.begin(len(uids), seed=seed, ids=uids)
     order, started = [], dict.fromkeys(range(len(uids)), 0)
     while not step.done:
         wave = []
@@ -33,7 +34,9 @@ def expected(rule, seed, uids, reports):
         step.tell([p for p, _ in wave], [r.reward for r in told], tokens=[r.tokens for r in told])
         order += wave
     batch = step.finish()
-    values = (batch.advantages * batch.weights).tolist()
+    # verl divides by the tokens it trains on; a recipe that divides by all of them says so in what rows are worth.
+    scale = batch.kept_tokens / batch.full_tokens if rule.objective.denominator == "full" else 1.0
+    values = (scale * batch.advantages * batch.weights).tolist()
     kept = [order[row] for row in batch.rows]
     return {f"{uids[p]}_{s}_0": value for (p, s), value in zip(kept, values, strict=True)}, len(order)
 
@@ -52,7 +55,7 @@ def test_three_steps_train_what_the_embedded_recipe_keeps(name, cluster, verl_fi
     assert len(trainer.seen) == 3
     for number, step in enumerate(trainer.seen, 1):
         uids, reports = record[number]
-        assert len(uids) == 4
+        assert len(uids) == 4 * rule.pool
         wanted, drawn = expected(rule, winnow.train.seeds.derive(0, "decide", number), uids, reports)
         assert len(reports) == drawn == 4 * rule.allocation.n
         real = {key: row for row, key in enumerate(step["keys"]) if not key.startswith("pad")}

@@ -45,7 +45,8 @@ class Coordinator:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self._recipe = setup.recipe
+        # Its own copy: arrays that Ray hands to an actor are read-only, and rules that remember write in theirs.
+        self._recipe = setup.recipe.fresh()
         self._ledger = Ledger()
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._begin(None)
