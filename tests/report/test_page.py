@@ -7,6 +7,7 @@ import pytest
 from tests.report.synthetic import write_run
 from winnow.errors import MissingExtra
 from winnow.report import load_run, write_report
+from winnow.report.page import row_price
 from winnow.report.samples import ROLLOUTS, sample_groups
 
 
@@ -90,3 +91,15 @@ def test_without_matplotlib_the_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"winnow-rl\[report\]"):
         write_report(folder)
+
+
+def test_the_price_of_a_row_is_seconds_over_seconds(tmp_path):
+    run = load_run(write_run(tmp_path, steps=5, eval_every=2))
+    seconds = {
+        name: sum(step[f"seconds/{name}"] for step in run.steps if step["step"]) for name in ("update", "generate")
+    }
+    counts = {name: sum(step[name] for step in run.steps if step["step"]) for name in ("rows", "rollouts")}
+    wanted = seconds["update"] / counts["rows"] / (seconds["generate"] / counts["rollouts"])
+    assert row_price(run) == pytest.approx(wanted)
+    run.steps.clear()
+    assert row_price(run) is None

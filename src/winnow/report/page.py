@@ -56,6 +56,16 @@ def render(run: Run, figures: Mapping[str, Path]) -> str:
     return html.page(f"winnow run: {run.name}", lead, _sections(run, figures))
 
 
+def row_price(run: Run) -> float | None:
+    """Return the seconds of a trained row over those of a generated rollout; None where either was not measured.
+
+    It is the ``price`` of rules that weigh rows against rollouts.
+    """
+    update, rows = (column.sum() for column in run.series("seconds/update", "rows"))
+    generate, rollouts = (column.sum() for column in run.series("seconds/generate", "rollouts"))
+    return float(update / rows / (generate / rollouts)) if min(update, rows, generate, rollouts) > 0 else None
+
+
 def headline(run: Run) -> list[tuple[str, str]]:
     """Return the facts that come first, as ``(value, name)``; what was not measured is left out."""
     facts: list[tuple[str, str]] = []
@@ -73,6 +83,8 @@ def headline(run: Run) -> list[tuple[str, str]]:
         facts.append((f"{1000 * rows / tokens:.1f}", "trained rows per 1,000 generated tokens"))
     if rows is not None and seconds:
         facts.append((f"{rows / seconds:,.1f}", "trained rows per second"))
+    if (price := row_price(run)) is not None:
+        facts.append((f"{price:.1f}", "generated rollouts that cost as much time as training one"))
     idle = run.series("signal/no_signal")[0]
     if len(idle):
         facts.append((f"{idle.mean():.0%}", "groups without signal, mean over steps"))
