@@ -23,10 +23,10 @@ FIRST = {"groups": 4.0, "right": 2.0, "mixed": 0.8}
 class Belief:
     """Beta beliefs about pass rates (ours).
 
-    The prior of all prompts has the mean and the chance of two different outcomes that the first two rollouts of
-    recent groups showed, earlier steps counting `FADING` times as much with each step: no more of a group, since how
-    many rollouts it has may depend on their outcomes. What a prompt itself showed is added, and fades by ``retain``
-    at each visit, as the policy moves. Unscorable rollouts count nowhere.
+    The prior of all prompts has the mean, and the chance that two outcomes of a prompt differ, of the first requests of
+    recent groups, earlier steps counting `FADING` times as much with each step: no more of a group, since how many
+    rollouts it has may depend on their outcomes. The order within a request has no say. What a prompt itself showed is
+    added, and fades by ``retain`` at each visit, as the policy moves. Unscorable rollouts count nowhere.
 
     Args:
         retain: share of what a prompt showed that outlasts a visit, in [0, 1].
@@ -55,23 +55,25 @@ class Belief:
         a, b = self.prior
         return a + self._shown.get("right", ids), b + self._shown.get("wrong", ids)
 
-    def observe(self, feedback: Feedback) -> None:
-        """Take a finished step in."""
+    def observe(self, feedback: Feedback, first: IntArray) -> None:
+        """Take a finished step in; ``first`` (P,) is how many rollouts its prompts were opened with."""
         judged = feedback.valid > 0
         ids, right = feedback.prompts.ids[judged], feedback.successes[judged]
         for name, new in (("right", right), ("wrong", feedback.valid[judged] - right)):
             self._shown.set(name, ids, self._retain * self._shown.get(name, ids) + new)
-        for name, value in self._pairs(feedback).items():
+        for name, value in self._opened(feedback, first).items():
             self._first[name] = FADING * self._first[name] + value
 
     @staticmethod
-    def _pairs(feedback: Feedback) -> dict[str, float]:
-        scored = np.isfinite(feedback.outcomes)
-        owners, passed = feedback.owners[scored], feedback.outcomes[scored] > SUCCESS
-        first = rank_within(owners) < 2
-        right = np.bincount(owners[first], weights=passed[first], minlength=len(feedback))
-        right = right[feedback.valid >= 2]
-        return {"groups": len(right), "right": float(right.sum()) / 2, "mixed": float(np.count_nonzero(right == 1))}
+    def _opened(feedback: Feedback, first: IntArray) -> dict[str, float]:
+        owners = feedback.owners
+        counts = np.isfinite(feedback.outcomes) & (rank_within(owners) < first[owners])
+        size = np.bincount(owners[counts], minlength=len(feedback))
+        right = np.bincount(owners[counts & (feedback.outcomes > SUCCESS)], minlength=len(feedback))
+        enough = size >= 2
+        r, n = right[enough].astype(np.float64), size[enough]
+        mixed = 2 * r * (n - r) / (n * (n - 1))
+        return {"groups": float(len(n)), "right": float((r / n).sum()), "mixed": float(mixed.sum())}
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything believed."""

@@ -193,9 +193,9 @@ def test_no_bias_in_direction_while_streaming(slots, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["short first", "long first"])
 def test_streaming_leans_where_lengths_decide_what_finishes_first(name):
-    """Then the end of the budget, three of seven rollouts here, depends on lengths: 3 to 26% of the update."""
+    """Then the end of the budget, three of seven rollouts here, depends on lengths: up to 9% of the update."""
     shares = [apart(*pair)[0] for pair in zip(updates(3, name, 0)[0], SCORES.values(), strict=True)]
-    assert 0.02 < min(shares) < max(shares) < 0.3
+    assert min(shares) > 1e-4 and 0.01 < max(shares) < 0.1
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ FIRST_COME = {
     "reinforce-ada-pos": KEEPS_THE_FIRST,
     "reinforce-ada-balanced": KEEPS_THE_FIRST,
     "dppo": "drops rows at random: one number of the generator per row in the order told",
-    "winnow": "which rows of a side train is drawn by the place in the order told",
     "branch": "continuations are counted in the order of the rollouts that they continue",
     "trace": "continuations are counted in the order of the rollouts that they continue",
     "vineppo": "continuations are counted in the order of the rollouts that they continue",

@@ -14,7 +14,7 @@ EQUAL = {"noise_right": 0.67, "noise_wrong": 0.67}
 def keep(rewards, groups, seed=0, **settings):
     rewards = np.array([np.nan if r is None else r for r in rewards], float)
     rng = np.random.default_rng(seed)
-    return Marginal(**settings)(rewards, np.array(groups), rng, outcomes=rewards)
+    return Marginal(**settings)(rewards, np.array(groups), rng)
 
 
 def taught(right, wrong, kept, noise):
@@ -91,6 +91,15 @@ def test_dear_rows_drop_contrasts_that_teach_little():
 def test_groups_without_contrast_keep_their_rows():
     found = keep([1, 1, 1, 0, 0, 1], [0, 0, 0, 1, 1, 2], price=100.0)
     assert found.rows.tolist() == list(range(6)) and found.weights.tolist() == [1.0] * 6
+
+
+def test_two_rewards_are_two_sides_and_three_keep_their_rows():
+    assert keep([5, 2, 2, -1, 1, 1], [0, 0, 0, 1, 1, 1], seed=3).rows.tolist() == [
+        0,
+        *keep([0, 1, 1], [0] * 3, seed=3).rows + 3,
+    ]
+    graded = keep([0.4, 0.3, 0.2, 0.0], [0] * 4, price=100.0)
+    assert graded.rows.tolist() == [0, 1, 2, 3] and graded.weights.tolist() == [1.0] * 4
 
 
 def test_order_of_groups_and_ragged_sizes():

@@ -43,11 +43,11 @@ class Winnow:
     prompts as these are expected to use.
 
     The budget is spent exactly while a group may grow; then the step says so. Unscorable rollouts count towards
-    ``most`` alone. Under a token budget nothing is kept back.
+    ``most`` alone. A budget in tokens opens all candidates before any gets more: what is left for them is not known.
 
     Known bias: none in direction, whatever finishes first. A decision is made of outcomes alone, so given its outcomes
-    the completions of a prompt are drawn as ever; see `Contrast` for what follows. With ``waves=0`` decisions also read
-    what has come so far, and lengths have a say in that: the update leans a little towards what is short.
+    the completions of a prompt are drawn as ever; see `Contrast` for what follows. With ``waves=0``, or a budget in
+    tokens, lengths have a say too, and the update leans a little towards what is short.
 
     Attributes:
         n: mean rollouts per prompt of a step; their product is the budget.
@@ -142,7 +142,8 @@ class Winnow:
 
     def observe(self, feedback: Feedback) -> None:
         """Learn what the prompts showed."""
-        self._belief.observe(feedback)
+        before = self.outlooks(*self._belief.of(feedback.prompts.ids))
+        self._belief.observe(feedback, np.array([table.size[0, 0] for table in before], np.int64))
 
     def state_dict(self) -> dict[str, Any]:
         """Return what is believed."""

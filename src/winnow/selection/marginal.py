@@ -11,7 +11,6 @@ import numpy.typing as npt
 from winnow.effect import RIGHT, WRONG, Noise, Worth, worth
 from winnow.errors import ConfigError
 from winnow.groups import IntArray, as_rewards, rank_within, scorable
-from winnow.observed import SUCCESS
 from winnow.selection.base import PARTS, Selection
 
 ROUNDS = 8
@@ -30,10 +29,9 @@ class Marginal:
     noise of what is kept. As only outcomes decide, the choice changes the noise of the update and the weight of the
     prompt, not the direction.
 
-    Groups without contrast keep all their rows, which cost nothing: they are of advantage 0. Unscorable rollouts are
-    never kept.
-
-    Columns: ``outcomes``, right above `SUCCESS`.
+    A row is right if it has the larger of the two rewards of its group. Groups with one reward keep all their rows,
+    which cost nothing: they are of advantage 0. Groups with three rewards or more keep all theirs too. Unscorable
+    rollouts are never kept, and not counted.
 
     Attributes:
         price: cost of a trained row in rollouts; 0 keeps everything.
@@ -49,7 +47,6 @@ class Marginal:
     price: float = 1.0
     noise_right: float = RIGHT
     noise_wrong: float = WRONG
-    needs = ("outcomes",)
 
     def __post_init__(self) -> None:
         if not 0 <= self.price < math.inf:
@@ -66,25 +63,26 @@ class Marginal:
         """The largest share of a group that can stay: all of it."""
         return 1.0
 
-    def __call__(
-        self, rewards: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator, *, outcomes: npt.ArrayLike
-    ) -> Selection:
+    def __call__(self, rewards: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator) -> Selection:
         """Return the kept rows and their weights."""
         values = as_rewards(rewards)
         found = scorable(values)
         rows = np.arange(len(values)) if found is None else found
         if not len(rows):
             return Selection(rows, np.ones(0))
-        passed = as_rewards(outcomes)[rows] > SUCCESS
         _, group = np.unique(np.asarray(groups)[rows], return_inverse=True)
+        worst, best = np.full(group.max() + 1, np.inf), np.full(group.max() + 1, -np.inf)
+        np.minimum.at(worst, group, values[rows])
+        np.maximum.at(best, group, values[rows])
+        passed = values[rows] == best[group]
+        two = (best > worst) & (np.bincount(group, weights=~passed & (values[rows] != worst[group])) == 0)
         size, right = np.bincount(group), np.bincount(group, weights=passed).astype(np.int64)
-        everything, kept = self.worth(right, size - right, int(size.sum()))
-        alone = (right == 0) | (right == size)
+        everything, kept = self.worth(np.where(two, right, 0), np.where(two, size - right, 0), int(size.sum()))
         quota = np.where(passed, kept.right[group], kept.wrong[group])
         shuffled = rng.permutation(len(rows))
         rank = np.empty(len(rows), np.int64)
         rank[shuffled] = rank_within(group[shuffled], passed[shuffled])
-        stays = np.flatnonzero(alone[group] | (rank < quota))
+        stays = np.flatnonzero(~two[group] | (rank < quota))
         weights = (1 + everything.precision) / (1 + kept.precision)
         return Selection(rows[stays], weights[group[stays]])
 
@@ -94,7 +92,7 @@ class Marginal:
         Args:
             right: (G,) right rollouts of each group.
             wrong: (G,) wrong ones.
-            rollouts: generated in the step.
+            rollouts: scorable ones of the step.
         """
         noise = Noise(self.noise_right, self.noise_wrong)
         failing = wrong / np.maximum(right + wrong, 1)
