@@ -11,7 +11,6 @@ of mean log pass rate: its *effect*.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,7 @@ from winnow.errors import ConfigError
 from winnow.groups import FloatArray, IntArray
 
 RIGHT, WRONG = 0.05, 1.4
+LEAST, MOST = 1e-9, 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Noise:
         wrong: of wrong ones.
 
     Raises:
-        ConfigError: if one is not finite and above 0.
+        ConfigError: if one is not from `LEAST` to `MOST`.
     """
 
     right: float = RIGHT
@@ -43,8 +43,8 @@ class Noise:
 
     def __post_init__(self) -> None:
         for name in ("right", "wrong"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"noise {name}={getattr(self, name)!r}: use a finite number above 0, as 0.5")
+            if not LEAST <= getattr(self, name) <= MOST:
+                raise ConfigError(f"noise {name}={getattr(self, name)!r}: use a number from {LEAST:g} to {MOST:g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,3 +41,14 @@ def test_any_selection_goes_with_any_allocation(base, selection):
             step.tell([prompt] * count, [float((prompt + draw) % 3 == 0) for draw in range(count)])
     batch = step.finish()
     assert batch.ledger.rollouts == 60 or batch.reason
+
+
+def test_marginal_takes_the_contrast_of_the_whole_group_only():
+    with pytest.raises(ConfigError, match="stats='full'"):
+        winnow.recipe("grpo", selection="marginal", advantage="contrast")
+    with pytest.raises(ConfigError, match="advantage='contrast'"):
+        winnow.recipe("grpo", selection="marginal", stats="full")
+    with pytest.raises(ConfigError, match="the same noise"):
+        winnow.recipe("winnow", advantage=winnow.advantage.Contrast(noise_right=0.5))
+    assert winnow.recipe("winnow", noise_right=0.5).selection.noise_right == 0.5
+    assert winnow.recipe("winnow", advantage="grpo", selection="all_rows").advantage.name == "grpo"

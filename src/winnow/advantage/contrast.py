@@ -34,7 +34,7 @@ class Contrast:
         noise_wrong: likewise.
 
     Raises:
-        ConfigError: if one is not finite and above 0.
+        ConfigError: if one is not from 1e-9 to 1e9.
 
     Complexity: O(N), plus a stable sort when rows do not lie group by group.
     """

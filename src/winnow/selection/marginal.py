@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from winnow.advantage.contrast import Contrast
 from winnow.effect import RIGHT, WRONG, Noise, Worth, worth
 from winnow.errors import ConfigError
 from winnow.groups import IntArray, as_rewards, rank_within, scorable
 from winnow.selection.base import PARTS, Selection
+
+if TYPE_CHECKING:
+    from winnow.recipe import Recipe
 
 ROUNDS = 8
 
@@ -52,6 +57,21 @@ class Marginal:
         if not 0 <= self.price < math.inf:
             raise ConfigError(f"Marginal(price={self.price!r}): use a finite number >= 0, as 1")
         Noise(self.noise_right, self.noise_wrong)
+
+    def check_with(self, recipe: Recipe) -> None:
+        """Refuse any other advantage than the contrast of the whole group with this noise."""
+        found, ours = recipe.advantage, (self.noise_right, self.noise_wrong)
+        if recipe.stats != "full":
+            raise ConfigError(
+                "selection marginal keeps single rows of a group, stats='kept' compares kept rows with each other: set "
+                "stats='full'"
+            )
+        if not isinstance(found, Contrast) or (found.noise_right, found.noise_wrong) != ours:
+            raise ConfigError(
+                f"selection marginal weighs what it keeps for advantage contrast with noise_right={ours[0]:g} and "
+                f"noise_wrong={ours[1]:g}, this recipe has {found!r}: set advantage='contrast' and the same noise for "
+                "both, or another selection, as all_rows"
+            )
 
     @property
     def name(self) -> str:
