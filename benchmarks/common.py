@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -47,3 +48,16 @@ def table(results: list[dict[str, Any]]) -> None:
     width = max(len(str(result["name"])) for result in results)
     for result in results:
         print(f"{result['name']:<{width}}  {result['ratio']:>8.2f}   target {result.get('target') or '-'}")
+
+
+def local(value: Any, inside: bool = False) -> Any:
+    """Return the last name of a path, also of one behind a ``=``; ``inside`` keeps those below this folder whole."""
+    if not isinstance(value, str) or "/" not in value:
+        return value
+    option, sign, path = value.rpartition("=")
+    return value if inside and not path.startswith(("/", "..")) else option + sign + Path(path).name
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows])

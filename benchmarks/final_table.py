@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import final_costs as costs
-from common import environment
+from common import environment, local, markdown
 from final_costs import BASELINE, BEST, FIXED, RECIPE, SHARE, UNITS
 from final_plan import CONTENDERS, DESIGN, FINALISTS, TUNING_SEEDS, Bench, entered, finals
 from winnow.compare.leaderboard.pool import read_record
@@ -35,7 +36,7 @@ def write(out: Path, found: Mapping[str, Bench], path: Path, page: Path = PAGE) 
             tasks[task]["notes"] = notes
         else:
             left_out.append(f"`{task}`: " + ("; ".join(notes) or "not tuned"))
-    about = environment() | {"command": " ".join(["python", *(_local(word, inside=True) for word in sys.argv)])}
+    about = environment() | {"command": " ".join(["python", *(local(word, inside=True) for word in sys.argv)])}
     kept = {task: each for task, each in spent.items() if task not in DESIGN}
     summary = {"all": costs.summary(spent), "kept": costs.summary(kept)}
     result = costs.plain({"environment": about, "tasks": tasks, "summary": summary, "left_out": left_out})
@@ -88,7 +89,7 @@ def judged(
         | costs.as_dict(each, curves[BASELINE], spent, label)
         for label, each in curves.items()
     }
-    settings = {name: _local(value) for name, value in bench.settings.items()}
+    settings = {name: local(value) for name, value in bench.settings.items()}
     about = {"settings": settings, "rollouts": bench.rollouts, "seeds": seeds, "target": target}
     return {**about, "design": task in DESIGN, "contenders": contenders}, spent
 
@@ -97,15 +98,17 @@ def judged(
 def draw(tasks: Mapping[str, Result]) -> Any:
     """Mean held-out accuracy over rollouts and over measured seconds, one row per task."""
     figure, grid = style.canvas(len(tasks), 2, size=(9.6, 0.6 + 2.5 * len(tasks)), sharey="row", squeeze=False)
-    places = {name: i % len(style.PALETTE) for i, name in enumerate(name for name in TUNED if name != RECIPE)}
-    looks = {name: (style.PALETTE[place], style.DASHES[place], 1.3) for name, place in places.items()}
-    looks[RECIPE] = (style.INK, "-", 2.6)
+    others = [name for name in TUNED if not name.startswith(RECIPE)]
+    looks = {
+        name: (*look, 1.3)
+        for name, look in zip(others, cycle(zip(style.PALETTE, style.DASHES, strict=False)), strict=False)
+    }
+    looks |= {name: (style.INK, "-" if name == RECIPE else "--", 2.6) for name in TUNED if name.startswith(RECIPE)}
     shown: dict[str, Any] = {}
     for row, (task, each) in zip(grid, tasks.items(), strict=True):
         for axes, unit, label in zip(row, ("rollouts", "seconds"), ("rollouts", "processor seconds"), strict=True):
             for name in (name for name in TUNED if name in each["contenders"]):
-                contender = each["contenders"][name]
-                curve = contender["curve"]
+                curve = each["contenders"][name]["curve"]
                 look = dict(zip(("color", "linestyle", "linewidth"), looks[name], strict=True))
                 if None not in curve[unit]:
                     (shown[name],) = axes.plot(curve[unit], curve["accuracy"], **look)
@@ -185,11 +188,11 @@ def _summary(summary: Result) -> Iterator[str]:
         "it, of those that have both: a task that `winnow` misses is in the column of the worst task alone. The best "
         f"other is the cheapest in that unit among the recipes that are neither `{RECIPE}` nor GRPO."
     )
-    yield _table(head, rows)
+    yield markdown(head, rows)
     yield f"Every contender against tuned `{BASELINE}`, geometric means over the tasks on which it reaches the target:"
     others = summary["all"]["to_grpo"].items()
     rows = [[f"`{label}`", *(_mean_worst(each[unit])[0] for unit in UNITS)] for label, each in others]
-    yield _table(["contender", *(HEADS.get(unit, unit) for unit in UNITS)], rows)
+    yield markdown(["contender", *(HEADS.get(unit, unit) for unit in UNITS)], rows)
 
 
 def _mean_worst(found: Result) -> list[str]:
@@ -218,7 +221,7 @@ def _task(each: Result, bench: Bench) -> Iterator[str]:
         ]
         for label, one in each["contenders"].items()
     ]  # fmt: skip
-    yield _table([*head, *(HEADS.get(unit, unit) for unit in shown)], rows)
+    yield markdown([*head, *(HEADS.get(unit, unit) for unit in shown)], rows)
     if each["notes"]:
         yield "Missing: " + "; ".join(each["notes"]) + "."
 
@@ -237,15 +240,3 @@ def _interval(found: Mapping[str, float], form: str) -> str:
 
 def _size(size: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in size.items()) or "its own"
-
-
-def _local(value: Any, inside: bool = False) -> Any:
-    """Return the last name of a path, also of one behind a ``=``; ``inside`` keeps those below this folder whole."""
-    if not isinstance(value, str) or "/" not in value:
-        return value
-    option, sign, path = value.rpartition("=")
-    return value if inside and not path.startswith(("/", "..")) else option + sign + Path(path).name
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows])
