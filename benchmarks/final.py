@@ -36,7 +36,7 @@ from final_plan import (
 )
 from winnow.compare.leaderboard import Outcome, run_cells
 from winnow.compare.leaderboard.plan import Cell
-from winnow.errors import WinnowError
+from winnow.errors import ConfigError, WinnowError, unknown
 
 RESULTS = Path("benchmarks/results/final.json")
 PAGE = Path("docs/final.md")
@@ -64,7 +64,7 @@ class Lines:
 
 def judged(cells: Sequence[Cell], out: Path, jobs: int) -> list[tuple[Cell, float]]:
     """Run tuning cells and return each with its final accuracy; a run that failed counts as 0."""
-    found = run_cells(cells, out, jobs=jobs, report=Lines(len(cells)))
+    found = run_cells(cells, out, jobs=jobs, retry=True, report=Lines(len(cells)))
     by_name = {outcome.cell.name: outcome.record for outcome in found}
     return [(cell, _last(by_name[cell.name])) for cell in cells]
 
@@ -79,6 +79,10 @@ def tuned(label: str, task: str, bench: Bench, out: Path, jobs: int) -> dict[str
         other = json.loads((out / "tuned" / task / f"{like}.json").read_text(encoding="utf-8"))
         return {"size": dict(CONTENDERS[label].sizes[0]), "rate": other["rate"], "accuracy": None, "tried": []}
     first = judged(tuning(label, task, bench, TUNING_SEEDS[0]), out, jobs)
+    if not any(score for _, score in first):
+        raise ConfigError(
+            f"every tuning run of {label} on {task} failed; mend what the lines above say and run it again"
+        )
     chosen, tried = best(first, 1)[0], [_tried(cell, score) for cell, score in first]
     if bench.second:
         leading = best(first, FINALISTS)
@@ -110,7 +114,7 @@ def run(
         if only == "tune":
             continue
         cells = list(finals(chosen, task, bench))
-        run_cells(cells, out, jobs=jobs, report=Lines(len(cells)))
+        run_cells(cells, out, jobs=jobs, retry=True, report=Lines(len(cells)))
 
 
 def main() -> int:
@@ -128,8 +132,18 @@ def main() -> int:
     page.add_argument("--json", type=Path, default=RESULTS)
     page.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args()
-    found = benches(given.model, given.svamp, given.out / "sums.jsonl")
     try:
+        for path in (given.model, given.svamp):
+            if path is not None and not path.exists():
+                raise ConfigError(f"{path} does not exist")
+        if given.command == "table" and not (given.out / "tuned").is_dir():
+            raise ConfigError(f"{given.out} holds no runs of `final.py run`: give its folder with --out")
+        found = benches(given.model, given.svamp, given.out / "sums.jsonl")
+        for task in given.tasks if given.command == "run" else ():
+            if task not in found:
+                raise unknown("task (sums and svamp need --model and --svamp)", task, found)
+        if given.command == "run" and given.jobs < 1:
+            raise ConfigError(f"--jobs {given.jobs}: use 1 or more")
         if given.command == "run":
             run(given.tasks or list(found), given.recipes, found, given.out, given.jobs, given.only)
         else:
