@@ -7,10 +7,13 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from winnow.errors import WinnowError
 
 PACKAGES = ("numpy", "torch", "transformers", "trl", "winnow-rl")
 
@@ -61,3 +64,16 @@ def local(value: Any, inside: bool = False) -> Any:
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows])
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """End the process with one line for bad input and for Ctrl-C, of a command that goes on where it was stopped."""
+    try:
+        yield
+    except WinnowError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from common import reported
 from final_plan import (
     CONTENDERS,
     FINALISTS,
@@ -36,7 +35,7 @@ from final_plan import (
 )
 from winnow.compare.leaderboard import Outcome, run_cells
 from winnow.compare.leaderboard.plan import Cell
-from winnow.errors import ConfigError, WinnowError, unknown
+from winnow.errors import ConfigError, unknown
 
 RESULTS = Path("benchmarks/results/final.json")
 PAGE = Path("docs/final.md")
@@ -46,7 +45,7 @@ class Lines:
     """Prints one line per run that ends."""
 
     def __init__(self, total: int) -> None:
-        self._over, self._total, self._started = 0, total, time.monotonic()
+        self._over, self._total = 0, total
 
     def __call__(self, outcome: Outcome) -> None:
         """Print the line of a run."""
@@ -117,7 +116,7 @@ def run(
         run_cells(cells, out, jobs=jobs, retry=True, report=Lines(len(cells)))
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     runs, page = commands.add_parser("run"), commands.add_parser("table")
@@ -132,7 +131,7 @@ def main() -> int:
     page.add_argument("--json", type=Path, default=RESULTS)
     page.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args()
-    try:
+    with reported():
         for path in (given.model, given.svamp):
             if path is not None and not path.exists():
                 raise ConfigError(f"{path} does not exist")
@@ -150,14 +149,7 @@ def main() -> int:
             from final_table import write
 
             write(given.out, found, given.json, given.page)
-    except WinnowError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
-        return 130
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

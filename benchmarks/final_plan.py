@@ -5,22 +5,20 @@ Two of the tasks were used while the recipe `winnow` was designed (`DESIGN`); th
 
 from __future__ import annotations
 
-import hashlib
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import winnow
-from winnow.compare.leaderboard.plan import Cell, Stage
+from winnow.compare.leaderboard.plan import COMMON, Cell, Stage, digest
 
 DESIGN = ("middle", "wide")
 TUNING_SEEDS = (100, 101)
 """The first judges every setting, the second the best `FINALISTS` again; neither is a seed of the result."""
 FINALISTS = 4
-
-_COMMON: Mapping[str, Any] = {"checkpoint_every": 0, "log_rollouts": "none", "max_no_signal_steps": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -165,19 +163,15 @@ def _cell(stage: Stage, label: str, task: str, bench: Bench, size: Mapping[str, 
     n = size.get("n", winnow.recipe(recipe).allocation.n)
     every = max(1, bench.rollouts // bench.step // bench.evaluations)
     settings: dict[str, Any] = {
-        **_COMMON, **bench.settings, "recipe": recipe, **size, "prompts_per_step": bench.step // n,
+        **COMMON, **bench.settings, "recipe": recipe, **size, "prompts_per_step": bench.step // n,
         "rollouts": bench.rollouts, "eval_prompts": bench.prompts, "eval_samples": bench.samples,
         "eval_every": every if stage == "final" else 0, "seed": seed, "lr": rate,
     }  # fmt: skip
-    text = json.dumps([settings, winnow.recipe(recipe).describe()], sort_keys=True, default=str)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return Cell(stage, label, task, seed, rate, settings, digest)
+    return Cell(stage, label, task, seed, rate, settings, digest(settings, recipe))
 
 
 def write_sums(path: Path) -> None:
     """Write the 576 sums of two numbers from 1 to 24 as a JSONL task."""
-    import random
-
     pairs = [(a, b) for a in range(1, 25) for b in range(1, 25)]
     random.Random(0).shuffle(pairs)
     lines = [json.dumps({"prompt": f"What is {a} + {b}?", "answer": str(a + b)}) for a, b in pairs]

@@ -17,15 +17,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 
-from common import environment
+from common import environment, reported
 from winnow.compare.leaderboard import Outcome, Plan, run_cells
 from winnow.compare.leaderboard.plan import BASELINE, OFTEN, ONCE, TASKS, names, remembering
 from winnow.compare.leaderboard.table import tuning
-from winnow.errors import ConfigError, WinnowError
+from winnow.errors import ConfigError
 
 RESULTS = Path("benchmarks/results/leaderboard.json")
 PAGE = Path("docs/leaderboard.md")
@@ -81,7 +80,7 @@ def run(plan: Plan, out: Path, jobs: int, retry: bool) -> None:
     run_cells(cells, out, jobs=jobs, retry=retry, report=Lines("runs", len(cells)))
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="tune and run whatever is not finished")
@@ -103,7 +102,7 @@ def main() -> int:
     page.add_argument("--page", type=Path, default=PAGE)
     page.add_argument("--json", type=Path, default=RESULTS)
     chosen = parser.parse_args()
-    try:
+    with reported():
         if chosen.command == "run":
             recipes = remembering() if chosen.often else names(chosen.recipes)
             tasks = OFTEN if chosen.often else tuple(chosen.tasks)
@@ -117,14 +116,7 @@ def main() -> int:
             from winnow.compare.leaderboard.publish import publish
 
             publish(chosen.out, chosen.page, chosen.json, environment())
-    except WinnowError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
-        return 130
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

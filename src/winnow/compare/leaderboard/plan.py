@@ -40,7 +40,7 @@ QUESTIONS = ("curriculum", "allocation", "selection", "recall", "gate")
 """What makes a family, the first one that differs: early in the funnel, and before gates, which many methods add."""
 LARGEST, FEWEST = 16, 4
 
-_COMMON: Mapping[str, Any] = {
+COMMON: Mapping[str, Any] = {
     "checkpoint_every": 0,
     "log_rollouts": "none",
     # A recipe that finds no signal has spent its rollouts all the same: that is its result, not a failure.
@@ -162,15 +162,20 @@ class Plan:
     def _cell(self, stage: Stage, recipe: str, task: str, seed: int, lr: float) -> Cell:
         sizes = shape(recipe, self.step)
         steps = max(1, self.rollouts // self.step)
-        settings: dict[str, Any] = {**_COMMON, **TASKS[task], "recipe": recipe, **sizes, "seed": seed, "lr": lr}
+        settings: dict[str, Any] = {**COMMON, **TASKS[task], "recipe": recipe, **sizes, "seed": seed, "lr": lr}
         if stage == "probe":
             settings |= {"steps": self.probe_steps, "eval_prompts": 0, "max_grad_norm": 1e9}
         else:
             settings |= {"eval_prompts": self.eval_prompts, "eval_samples": 2}
             settings["rollouts"] = self.tuning_rollouts if stage == "tune" else self.rollouts
             settings["eval_every"] = 0 if stage == "tune" else max(1, steps // self.evaluations)
-        text = json.dumps([settings, _described(recipe)], sort_keys=True, default=str)
-        return Cell(stage, recipe, task, seed, lr, settings, hashlib.sha256(text.encode()).hexdigest()[:8])
+        return Cell(stage, recipe, task, seed, lr, settings, digest(settings, recipe))
+
+
+def digest(settings: Mapping[str, Any], recipe: str) -> str:
+    """Return eight digits that change with the settings and with anything the recipe says of itself."""
+    text = json.dumps([settings, _described(recipe)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def shape(name: str, step: int) -> dict[str, Any]:
